@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from ._core.safe_repr import safe_repr
 from ._estimator.extras import import_extra
+from ._estimator.rows import objects
 
 __all__ = ["Explanation"]
 
@@ -65,6 +66,36 @@ class Explanation:
     feature_names: tuple[Hashable, ...]
     label: typing.Any = None
     method: str = "shapley"
+
+    @classmethod
+    def of_sample(
+        cls,
+        base_value: float,
+        values: npt.NDArray[np.float64],
+        x: Mapping[Hashable, typing.Any],
+        feature_names: tuple[Hashable, ...],
+        label: typing.Any,
+        method: str,
+    ) -> typing.Self:
+        """Return the explanation of one prediction, whose `data` are made when they are read."""
+        explanation = cls.__new__(cls)
+        explanation.__dict__.update(
+            base_value=base_value,
+            values=values,
+            feature_names=feature_names,
+            label=label,
+            method=method,
+            _sample=dict(x),
+        )
+        return explanation
+
+    def __getattr__(self, name: str) -> typing.Any:
+        """Make the data of a sample."""
+        if name != "data" or "_sample" not in self.__dict__:
+            raise AttributeError(f"an Explanation has no attribute {name!r}")
+        sample = self.__dict__.pop("_sample")
+        data = self.__dict__["data"] = objects([sample.get(each) for each in self.feature_names])
+        return data
 
     @property
     def output(self) -> typing.Any:

@@ -84,6 +84,7 @@ cdef extern from "quadrature.h":
 
 cdef enum:
     MOST_TASKS = 16
+    CLIMBING = 4                # rows of a task, by the path
 
 cdef struct Waiting:            # a right child that will be laid out
     int node
@@ -206,9 +207,10 @@ cdef class TreeExplanations(Explanations):
     cdef double* parts          # per task: the contributions of the features, then the base values
     cdef int n_tasks            # number of these; it does not depend on that of the threads
     cdef int first, n           # the trees: first ... first + n - 1
+    cdef bint climbs            # a task is some rows, whose paths are climbed
     cdef Trees trees
     cdef double* rows           # rows[column * n_rows + row]
-    cdef int* leaves            # leaves[tree * n_rows + row]: that the row reaches
+    cdef int* leaves            # leaves[row * n_trees + tree]: that the row reaches
     cdef double* weights        # weights[tree * n_rows + row], of its contributions; NULL: 1 each
     cdef int n_classes          # of a regression 1: the mean
     cdef int* codes             # per row: the class that is explained; 0 of a regression
@@ -218,15 +220,19 @@ cdef class TreeExplanations(Explanations):
     cdef bint empty_answers     # an empty leaf answers: its mean, or equal shares
     cdef bint by_majority       # the largest class of a leaf has the share 1
 
-    cdef int explain(self, int first, int n) except -1 nogil
+    cdef void add_up_trees(self) except *
+    cdef int explain(self, int first, int n) except -1
     cdef int explain_some(self, Explainer explainer, int task) except -1 nogil
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
     cdef int add_up(self, int tree) except -1 nogil
     cdef int lay_out(self, Explainer explainer, int tree) except -1 nogil
     cdef void reach(self, int row, const int* leaves) noexcept
-    cdef void climb(self, Explainer explainer, int tree, int row) noexcept nogil
+    cdef void climb_trees(self, int first) noexcept nogil
+    cdef void climb(self, int tree, int row, const double* factors) noexcept nogil
+    cdef double answer_one(self, int tree, int node, int row, const double* factors) noexcept nogil
     cdef double weight_in(self, int tree, int row) noexcept nogil
-    cdef void answer(self, int tree, int node, int row, int n, double* values) noexcept nogil
+    cdef void answer_leaf(self, int tree, int leaf, double* values) noexcept nogil
+    cdef void read_factors(self, int row, double* to) noexcept nogil
     cdef double answer_empty(self, int row) noexcept nogil
     cdef double mean_in(self, int tree, int node) noexcept nogil
     cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil

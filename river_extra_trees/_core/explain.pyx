@@ -15,7 +15,7 @@ from .subtotals cimport (
 )
 from .team cimport Job, Team
 from .tree cimport (
-    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, parent_of, turn,
+    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, turn,
     weight_of,
 )
 from .trees cimport Trees
@@ -276,12 +276,9 @@ cdef class TreeExplanations(Explanations):
     """
 
     def __cinit__(self, Contributions total, bint shapley, Team team, Trees trees):
-        cdef size_t columns = max(1, total.n_features), size = product(columns + 1, total.n_rows)
+        cdef size_t columns = max(1, total.n_features)
         self.total, self.shapley, self.team, self.trees = total, shapley, team, trees
         self.regression, self.n_classes = trees.kind.regression, 1
-        self.explainers = [Explainer(total.n_features, total.n_rows, shapley)
-                           for _ in range(team.n_threads)]
-        self.parts = <double*>zeroed(product(MOST_TASKS, size), sizeof(double))
         self.rows = <double*>zeroed(product(columns, total.n_rows), sizeof(double))
         self.codes = <int*>zeroed(total.n_rows, sizeof(int))
         self.leaves = <int*>zeroed(product(max(1, trees.n_trees), total.n_rows), sizeof(int))
@@ -302,23 +299,43 @@ cdef class TreeExplanations(Explanations):
 
     cdef void reach(self, int row, const int* leaves) noexcept:
         """Take the leaf in each tree that a row reaches."""
-        cdef int tree
-        for tree in range(self.trees.n_trees):
-            self.leaves[tree * <Py_ssize_t>self.total.n_rows + row] = leaves[tree]
+        cdef Py_ssize_t n = self.trees.n_trees
+        memcpy(self.leaves + row * n, leaves, n * sizeof(int))
 
-    cdef int explain(self, int first, int n) except -1 nogil:
+    cdef void add_up_trees(self) except *:
+        """Compute the subtotals that are not known."""
+        cdef int tree
+        if self.keeps_subtotals():
+            for tree in range(self.trees.n_trees):
+                self.add_up(tree)
+
+    cdef int explain(self, int first, int n) except -1:
         """Add the contributions in the trees first ... first + n - 1."""
         cdef int _
-        cdef const double* part = self.parts
+        cdef const double* part
         cdef size_t n_values = <size_t>self.total.n_features * self.total.n_rows
-        self.first, self.n, self.n_tasks = first, n, min(n, <int>MOST_TASKS)
-        self.team.run(self, self.n_tasks)
+        self.first, self.n, self.climbs = first, n, self.keeps_subtotals() and not self.shapley
+        if self.climbs:
+            with nogil:
+                self.team.run(self, 1 + (self.total.n_rows - 1) // CLIMBING)
+            return 0
+        if self.parts == NULL:
+            self.explainers = [Explainer(self.total.n_features, self.total.n_rows, self.shapley)
+                               for _ in range(self.team.n_threads)]
+            self.parts = <double*>zeroed(
+                product(MOST_TASKS, n_values + self.total.n_rows), sizeof(double))
+        self.n_tasks, part = min(n, <int>MOST_TASKS), self.parts
+        with nogil:
+            self.team.run(self, self.n_tasks)
         for _ in range(self.n_tasks):
             self.total.add(part, part + n_values)
             part += n_values + self.total.n_rows
         return 0
 
     cdef int do(self, long task, int thread) except -1 nogil:
+        if self.climbs:
+            self.climb_trees(<int>task * CLIMBING)
+            return 0
         return self.explain_some(
             <Explainer>item_of(<PyObject*>self.explainers, thread), <int>task)
 
@@ -335,24 +352,20 @@ cdef class TreeExplanations(Explanations):
 
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
         """Explain the rows by a tree."""
-        cdef int row, n_rows = self.total.n_rows
+        cdef double[MOST_CLASSES] factors
+        cdef double mean
+        cdef int row
         if not self.keeps_subtotals():
             forget_subtotals(&self.trees.trees[tree])   # of when there were fewer labels
             self.lay_out(explainer, tree)
             return explainer.finish()
-        self.add_up(tree)
-        self.answer(tree, 0, 0, n_rows, explainer.means)
-        for row in range(n_rows):
-            if explainer.means[row] != explainer.means[row]:
-                explainer.means[row] = 0.0
-            explainer.means[row] *= self.weight_in(tree, row)
+        for row in range(self.total.n_rows):
+            self.read_factors(row, factors)
+            mean = self.weight_in(tree, row) * self.answer_one(tree, 0, row, factors)
+            explainer.means[row] = mean if mean == mean else 0.0
             explainer.base[row] += explainer.means[row]
-        if explainer.shapley:
-            self.lay_out(explainer, tree)
-            explainer.add_shapley()
-        else:
-            for row in range(n_rows):
-                self.climb(explainer, tree, row)
+        self.lay_out(explainer, tree)
+        explainer.add_shapley()
         return 0
 
     cdef double weight_in(self, int tree, int row) noexcept nogil:
@@ -367,31 +380,85 @@ cdef class TreeExplanations(Explanations):
         explainer.lay_out(&self.trees.trees[tree], self.rows)
         for i in range(explainer.n_leaves):
             values = explainer.values + <Py_ssize_t>i * n_rows
-            self.answer(tree, explainer.steps[explainer.leaves[i]].right, 0, n_rows, values)
+            self.answer_leaf(tree, explainer.steps[explainer.leaves[i]].right, values)
             for row in range(n_rows):
                 values[row] *= self.weight_in(tree, row)
             if values[0] != values[0] and self.keeps_subtotals():
                 memcpy(values, explainer.means, n_rows * sizeof(double))
         return 0
 
-    cdef void climb(self, Explainer explainer, int tree, int row) noexcept nogil:
-        """Add the change of the mean at each split on the path of the row: as `add_path`.
+    cdef void climb_trees(self, int first) noexcept nogil:
+        """Add the change of the mean at each split on the path of some rows: as `add_path`.
+
+        Each tree is visited for all of them, whose steps do not wait for each other.
+        """
+        cdef double[CLIMBING][MOST_CLASSES] factors
+        cdef int tree, row, n = min(<int>CLIMBING, self.total.n_rows - first)
+        for row in range(n):
+            self.read_factors(first + row, factors[row])
+        for tree in range(self.first, self.first + self.n):
+            for row in range(n):
+                self.climb(tree, first + row, factors[row])
+
+    cdef void climb(self, int tree, int row, const double* factors) noexcept nogil:
+        """Add the change of the mean at each split on the path of a row.
 
         From the leaf up, since the prediction has found it: a step needs no value of the row.
         """
         cdef const Tree* this = &self.trees.trees[tree]
-        cdef double mean = explainer.means[row], weight = self.weight_in(tree, row), above, below
-        cdef Py_ssize_t n_rows = self.total.n_rows
-        cdef int node = self.leaves[tree * n_rows + row]
-        self.answer(tree, node, row, 1, &below)
-        below = mean if below != below else below * weight
+        cdef const Node* nodes = this.nodes
+        cdef const int* parents = this.parents
+        cdef Py_ssize_t n_rows = self.total.n_rows, n_subtotals = this.n_subtotals
+        cdef int node = self.leaves[row * <Py_ssize_t>self.trees.n_trees + tree]
+        cdef int n = 0 if self.regression else self.n_classes
+        cdef double weight = self.weight_in(tree, row), below, above, mean
+        cdef double* phi = self.total.phi + row
+        cdef double* base = self.total.base + row
+        mean = self.answer_one(tree, 0, row, factors)
+        if mean != mean:
+            mean = 0.0
+        base[0] += mean * weight
+        if node == 0:
+            return
+        below = self.answer_one(tree, node, row, factors)
+        if below != below:
+            below = mean
         while node > 0:
-            node = parent_of(this, node)
-            above = answer_below(self, subtotal_of(this, node), row) * weight if node else mean
+            node = parents[node >> 1]
+            above = answer_of(this.subtotals + (nodes[node].left >> 1) * n_subtotals, n, factors)
+            if above != above and n:        # no sample below
+                above = self.answer_empty(row)
             if above != above:
                 above = mean
-            explainer.phi[this.nodes[node].feature * n_rows + row] += below - above
+            phi[nodes[node].feature * n_rows] += (below - above) * weight
             below = above
+
+    cdef double answer_one(self, int tree, int node, int row,
+                           const double* factors) noexcept nogil:
+        """What a node answers a row. NaN: it is empty."""
+        cdef const Tree* this = &self.trees.trees[tree]
+        cdef double answer = 0.0
+        cdef int cell
+        if self.regression:
+            return self.mean_in(tree, node) * factors[0]
+        if not is_leaf(&this.nodes[node]):
+            answer = answer_of(subtotal_of(this, node), self.n_classes, factors)
+            return answer if answer == answer else self.answer_empty(row)
+        if not weight_of(this, node) > 0.0:
+            return self.answer_empty(row)
+        if this.nodes[node].left >= 0:
+            return factors[this.nodes[node].left]
+        cell = first_cell(this, node)
+        while cell >= 0:
+            answer += this.cells[cell].weight * factors[this.cells[cell].code]
+            cell = this.cells[cell].next
+        return answer / weight_of(this, node)
+
+    cdef void read_factors(self, int row, double* to) noexcept nogil:
+        """The factors of a row."""
+        cdef int k
+        for k in range(self.n_classes):
+            to[k] = factor(self, k, row)
 
     cdef bint keeps_subtotals(self) noexcept nogil:
         return self.regression or (self.n_classes <= MOST_CLASSES and not self.by_majority)
@@ -418,29 +485,25 @@ cdef class TreeExplanations(Explanations):
             node = next_unknown(this, node)
         return 0
 
-    cdef void answer(self, int tree, int node, int row, int n, double* values) noexcept nogil:
-        """What a node answers n rows; its subtotal is known. NaN: it is empty."""
+    cdef void answer_leaf(self, int tree, int leaf, double* values) noexcept nogil:
+        """What a leaf answers all rows. NaN: it is empty."""
         cdef const Tree* this = &self.trees.trees[tree]
         cdef double share
-        cdef int i, cell
-        if not is_leaf(&this.nodes[node]):
-            for i in range(n):
-                values[i] = answer_below(self, subtotal_of(this, node), row + i)
-        elif self.regression:
-            answer_shares(self, row, n, values, 0, self.mean_in(tree, node), True)
-        elif not weight_of(this, node) > 0.0:
-            for i in range(n):
-                values[i] = self.answer_empty(row + i)
+        cdef int row, cell
+        if self.regression:
+            answer_shares(self, values, 0, self.mean_in(tree, leaf), True)
+        elif not weight_of(this, leaf) > 0.0:
+            for row in range(self.total.n_rows):
+                values[row] = self.answer_empty(row)
         elif self.by_majority:
-            answer_shares(self, row, n, values, majority(this, node), 1.0, True)
-        elif this.nodes[node].left >= 0:
-            answer_shares(self, row, n, values, this.nodes[node].left, 1.0, True)
+            answer_shares(self, values, majority(this, leaf), 1.0, True)
+        elif this.nodes[leaf].left >= 0:
+            answer_shares(self, values, this.nodes[leaf].left, 1.0, True)
         else:
-            cell, share = first_cell(this, node), 1.0 / weight_of(this, node)
-            for i in range(n):
-                values[i] = 0.0
+            cell, share = first_cell(this, leaf), 1.0 / weight_of(this, leaf)
+            memset(values, 0, self.total.n_rows * sizeof(double))
             while cell >= 0:
-                answer_shares(self, row, n, values, this.cells[cell].code,
+                answer_shares(self, values, this.cells[cell].code,
                               this.cells[cell].weight * share, False)
                 cell = this.cells[cell].next
 
@@ -476,11 +539,11 @@ cdef class VoteExplanations(TreeExplanations):
         self.n_classes = 1 if self.regression else n_labels
         self.weights = <double*>zeroed(
             product(self.trees.n_trees, self.total.n_rows), sizeof(double))
+        self.add_up_trees()
         return self
 
     cdef int finish(self) except -1:
-        with nogil:
-            self.explain(0, self.trees.n_trees)
+        self.explain(0, self.trees.n_trees)
         if not self.regression:
             self.total.to_log_odds()
         return 0
@@ -498,25 +561,28 @@ cdef inline double factor(TreeExplanations self, int k, int row) noexcept nogil:
     return self.factors[k * <Py_ssize_t>self.total.n_rows + row]
 
 
-cdef inline void answer_shares(TreeExplanations self, int row, int n, double* values, int k,
-                               double share, bint first) noexcept nogil:
-    """Add the share of a class to the answers for n rows, which the first one replaces."""
-    cdef int i
-    for i in range(n):
-        values[i] = (0.0 if first else values[i]) + factor(self, k, row + i) * share
+cdef inline void answer_shares(TreeExplanations self, double* values, int k, double share,
+                               bint first) noexcept nogil:
+    """Add the share of a class to the answers, which the first one replaces."""
+    cdef int row
+    for row in range(self.total.n_rows):
+        values[row] = (0.0 if first else values[row]) + factor(self, k, row) * share
 
 
-cdef inline double answer_below(TreeExplanations self, const double* total,
-                                int row) noexcept nogil:
-    """What an inner node with this subtotal answers a row."""
-    cdef double answer = 0.0
+cdef inline double answer_of(const double* total, int n, const double* factors) noexcept nogil:
+    """What an inner node with this subtotal answers by n classes, or by its mean if n is 0.
+
+    NaN: it is empty.
+    """
+    cdef double odd = 0.0, even = 0.0
     cdef int k
-    if self.regression:
-        return total[1] * factor(self, 0, row)
+    if n == 0:
+        return total[1] * factors[0]
     if not total[0] > 0.0:
-        return self.answer_empty(row)
-    if self.factors == NULL:
-        return total[1 + self.codes[row]] / total[0]
-    for k in range(self.n_classes):
-        answer += total[1 + k] * self.factors[k * <Py_ssize_t>self.total.n_rows + row]
-    return answer / total[0]
+        return NAN
+    for k in range(0, n - 1, 2):
+        even += total[1 + k] * factors[k]
+        odd += total[2 + k] * factors[k + 1]
+    if n & 1:
+        even += total[n] * factors[n - 1]
+    return (even + odd) / total[0]

@@ -35,9 +35,8 @@ def explain_row(
     check_choice("method", method, *METHODS)
     labels, bases, parts = core.explain([x], label, method == "shapley", team)
     names, values = by_feature(core, parts)
-    data = objects([x.get(name) for name in names])
     label = None if core.regression else labels[0]
-    return Explanation(float(bases[0]), values[0], data, names, label, method)
+    return Explanation.of_sample(float(bases[0]), values[0], x, names, label, method)
 
 
 def explain_rows(

@@ -157,7 +157,8 @@ def decay_factor(name: str, memory: float | None) -> float:
 
 def check_choice(name: str, value: typing.Any, *words: str) -> None:
     """Raise a ValueError that names the parameter unless it is one of `words`."""
-    check_parameter(is_one_of(value, words), name, value, " or ".join(map(repr, words)))
+    if not is_one_of(value, words):
+        check_parameter(False, name, value, " or ".join(map(repr, words)))
 
 
 def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:

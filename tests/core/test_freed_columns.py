@@ -144,3 +144,20 @@ def test_trees_that_wait_grow_on_the_names_of_their_batch(monkeypatch: Any) -> N
         before, n_held = held, n_held + len(held)
         model._core.check()
     assert n_held > 0
+
+
+@pytest.mark.filterwarnings("ignore:the model holds")
+def test_a_feature_that_takes_a_column_has_no_evidence_of_the_former_one() -> None:
+    """Extra trees know of the column `b` that it tells nothing, until another has its place."""
+    forest = ret.ExtraTreesClassifier(n_models=2, window_sizes=(600,), batch_size=10**4, seed=1)
+    model, rng = crowded(forest, 3), random.Random(1)
+    for _ in range(1200):
+        y = rng.random() < 0.5
+        model.learn_one({"a": rng.random() + y, "b": rng.choice("xyz"), "c": "xz"[y]}, y)
+    column = next(k for k, name in model._core.schema.features() if name == "b")
+    assert model._core.state()["evidence"][0, column] < 1.0
+    assert frozen(pickle.loads(pickle.dumps(model))) == frozen(model)
+    model.learn_one({"a": 0.0, "new": "x"}, False)
+    assert (column, "new") in model._core.schema.features()
+    found = model._core.state()["evidence"]
+    assert found.shape[1] <= column or found[0, column] == 1.0

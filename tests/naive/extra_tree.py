@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,7 +33,9 @@ Float = np.float32
 Best = tuple[Float, Split]  # a split and its score
 Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
-LEAST_TOLD = 500  # samples of a growth whose nominal columns have to tell something
+LEAST_TOLD = 500  # samples of a growth whose nominal columns are judged ...
+LEAST_OF_NODE = 4  # ... by nodes of so many samples
+LEAST_EVIDENCE = 1.0  # of a candidate
 MOST_CELLS = 2**23  # of a growth that takes all columns at once
 MOST_ENTRIES = 2**22  # of a growth that lists the samples with a value of a column
 
@@ -233,6 +235,9 @@ class Growth:
     tree: Tree
     n_visited: int
     rng: NaiveRng
+    evidence: dict[int, float] = field(default_factory=dict)  # of former growths, per column
+    sums: dict[int, tuple[float, int]] = field(default_factory=dict)  # of what columns tell
+    is_judged: bool = False
 
     @property
     def of_numbers(self) -> bool:
@@ -256,18 +261,17 @@ class Growth:
         self.units = [] if self.is_wide else self.units_of(samples, offered)
         # Wide: the columns that may vary first, in the order drawn, and the listed ones of a node.
         columns = [column for column in offered if column not in self.listed]
-        self.takes_any = len(samples) < LEAST_TOLD or not self.nominal & set(offered)
-        told: frozenset[int] = frozenset()
-        tasks = [(leaf, samples, len(columns), list(self.listed), told)] if offered else []
+        self.is_judged = not self.is_wide and len(samples) >= LEAST_TOLD
+        tasks = [(leaf, samples, len(columns), list(self.listed))] if offered else []
         while tasks:
-            node, samples, n_active, listed, told = tasks.pop()
+            node, samples, n_active, listed = tasks.pop()
             if not may_split(samples, node.depth, self.rules):
                 continue
             self.prepare(samples)
             if self.is_wide:
                 best, n_active = self.best_of_columns(samples, columns, n_active, listed)
             else:
-                best, told = self.best_of_lanes(samples, told)
+                best = self.best_of_lanes(samples)
             if best is None:
                 continue
             left, right = sides(samples, best)
@@ -281,8 +285,8 @@ class Growth:
             if n_active or listed:
                 is_left = self.n_entries(left) <= self.n_entries(right)
                 of_lighter = self.listed_in(left if is_left else right)
-                tasks.append((node.right, right, n_active, listed if is_left else of_lighter, told))
-                tasks.append((node.left, left, n_active, of_lighter if is_left else listed, told))
+                tasks.append((node.right, right, n_active, listed if is_left else of_lighter))
+                tasks.append((node.left, left, n_active, of_lighter if is_left else listed))
 
     def prepare(self, samples: list[Sample]) -> None:
         """The targets of the node as whole numbers: their sums have no rounding."""
@@ -392,36 +396,43 @@ class Growth:
             left.pop()
         return set(range(n)) - drawn if leaves_out else drawn
 
-    def best_of_lanes(
-        self, samples: list[Sample], told: frozenset[int]
-    ) -> tuple[Split | None, frozenset[int]]:
+    def best_of_lanes(self, samples: list[Sample]) -> Split | None:
         """The best split of some lanes that vary, a random one of equals.
 
-        Nominal columns are tried if they tell something, here or in a node above; they join those
-        that `told`. If no lane allows a split, those are tried that tell nothing, then all others.
+        Nominal columns without evidence are only taken if no other one of these lanes allows a
+        split. If no lane allows any, all others are tried.
         """
         varying = self.thresholds(samples)
         chosen = self.choose(len(varying), 1 if len(samples) == 2 else self.n_visited)
-        passes = [(chosen, True), (set(range(len(varying))) - chosen, True)]
-        for tried, takes_any in passes if self.takes_any else [(chosen, False), *passes]:
+        for tried in (chosen, set(range(len(varying))) - chosen):
             found = []
-            for i in sorted(tried):
-                lane, threshold = varying[i]
-                if not takes_any and lane.column in self.nominal - told:
-                    if not self.tells(lane.column, samples):
-                        continue
-                    told |= {lane.column}
-                found.append(self.best_of(self.splits_of(lane, threshold, samples)))
-            bests = [best for best in found if best is not None]
-            if bests:
-                most = max(value for value, _ in bests)
-                equal = [split for value, split in bests if value == most]
+            for lane, threshold in [varying[i] for i in sorted(tried)]:
+                if self.is_judged and lane.column in self.nominal and len(samples) >= LEAST_OF_NODE:
+                    self.judge(lane.column, samples)
+                if best := self.best_of(self.splits_of(lane, threshold, samples)):
+                    found.append((*best, self.has_evidence(lane.column)))
+            if found:
+                are_others = any(is_other for _, _, is_other in found)
+                found = [best for best in found if best[2] or not are_others]
+                most = max(value for value, _, _ in found)
+                equal = [split for value, split, _ in found if value == most]
                 at = (self.rng.next_word() >> 32) * len(equal) >> 32 if len(equal) > 1 else 0
-                return equal[at], told
-        return None, told
+                return equal[at]
+        return None
 
-    def tells(self, column: int, samples: list[Sample]) -> bool:
-        """Whether the targets of the values differ by more than chance."""
+    def has_evidence(self, column: int) -> bool:
+        """Whether a column told something in former growths; others than nominal ones always do."""
+        is_known = self.is_judged and column in self.nominal
+        return not is_known or self.evidence.get(column, LEAST_EVIDENCE) >= LEAST_EVIDENCE
+
+    def keep_evidence(self) -> None:
+        """Let the evidence learn from the sums of the growth."""
+        for column, (surplus, freedom) in self.sums.items():
+            old = self.evidence.get(column, LEAST_EVIDENCE)
+            self.evidence[column] = old + 0.3 * (surplus / math.sqrt(2.0 * freedom) - old)
+
+    def judge(self, column: int, samples: list[Sample]) -> None:
+        """Sum up what the values of a nominal column tell beyond chance."""
         values = [value_of(sample.x, column) for sample in samples]
         y = np.array([float(self.whole[s.y]) if self.of_numbers else s.y for s in samples])
         codes = [0.0] if self.of_numbers else np.unique(y).tolist()
@@ -436,7 +447,9 @@ class Growth:
         between = (sums**2 / masses).sum() - of_node
         within_all = (weights * targets * targets).sum() - of_node
         k = len(sums) - 1
-        return bool((len(samples) - 1) * between > within_all * (k + 2.0 * math.sqrt(2.0 * k)))
+        surplus, freedom = self.sums.get(column, (0.0, 0))
+        surplus += (len(samples) - 1) * between / within_all - k if within_all > 0.0 else 0.0
+        self.sums[column] = surplus, freedom + k
 
     def splits_of(self, lane: Lane, threshold: Float, samples: list[Sample]) -> list[Weighed]:
         values = [value_of(sample.x, lane.column) for sample in samples]

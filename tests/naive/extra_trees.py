@@ -11,7 +11,7 @@ import abc
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Group:
     turn: int = 0
     due: float = FIRST_GROWTH
     begun: int = 0  # samples seen when the growth began; 0 if no tree grows
+    evidence: dict[int, float] = field(default_factory=dict)  # that columns tell something
 
 
 @dataclass
@@ -154,8 +155,8 @@ class NaiveExtraTrees(abc.ABC):
         """Keep a question and its answer; count it if nothing is known yet."""
         self.n_first += not self.samples
         self.asked_at = self.n_seen
-        if self.samples:
-            row = self.columns.encoded(x)
+        row = self.columns.encoded(x)
+        if self.samples and row_of(row):
             answer = self.kept(self.answer_of(row))
             self.questions.append(Question(row_of(row), self.n_seen, answer))
 
@@ -292,8 +293,9 @@ class NaiveExtraTrees(abc.ABC):
             is_dense = len(offered) * len(samples) <= MOST_CELLS and 2 * n_present >= len(offered)
             most_of_share = MOST_CELLS if is_dense else 100
         n_visited = self.n_visited(len(offered), most_of_share)
-        growth = Growth(rules, self.columns.nominal, tree, n_visited, rng)
+        growth = Growth(rules, self.columns.nominal, tree, n_visited, rng, group.evidence)
         growth.run(tree.root, tree.root.samples, offered)
+        growth.keep_evidence()
         tree.shrink_to(self.max_nodes)
         for leaf in walk(tree.root) if tree.kind == "leaves" else []:
             if leaf.split is None:

@@ -1,7 +1,8 @@
 """Columns of many values, values and labels that come and go, and columns that say nothing.
 
-The streams are made: values have a label each, and 5 % of the labels are wrong, so that nothing can
-be right more often than .95. The columns show accuracy, of `useless` also the mean absolute error.
+But for `seen`, the streams are made: values have a label each, and 5 % of the labels are wrong, so
+that nothing can be right more often than .95. The columns show accuracy, of `useless` also the mean
+absolute error, of `seen` the log loss.
 
     python -m examples.benchmarks.studies.categories values
     python -m examples.benchmarks.studies.categories history
@@ -10,11 +11,13 @@ be right more often than .95. The columns show accuracy, of `useless` also the m
     python -m examples.benchmarks.studies.categories labels
     python -m examples.benchmarks.studies.categories useless --samples 5000
     python -m examples.benchmarks.studies.categories columns --samples 3000
+    python -m examples.benchmarks.studies.categories seen --samples 6000
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -23,7 +26,7 @@ import numpy as np
 from river import tree
 
 import river_extra_trees as ret
-from examples.benchmarks.common import tables
+from examples.benchmarks.common import streams, tables
 
 Samples = Iterable[tuple[dict[str, Any], Any]]
 FOREST = "StreamDecisionForestClassifier"
@@ -58,6 +61,11 @@ FAMILIES = [
     "DynamicTreeClassifier",
 ]
 RIVER = "river HoeffdingTreeClassifier"
+# Real streams with nominal columns; dna, splice and cnae9 have columns of 0 and 1, or words.
+SEEN = [
+    *("adult", "bank_marketing", "kdd99_10pct", "mushroom", "soybean", "splice", "car", "credit_g"),
+    *("churn3333", "dna", "cnae9"),
+]
 
 
 def learner(name: str, **parameters: Any) -> Any:
@@ -140,15 +148,23 @@ def passing_labels(n: int, every: int) -> Iterator[tuple[dict[str, Any], Any]]:
         yield {"a": (k % 10) + 0.6 * rng.random(), "z": rng.random()}, f"label {k}"
 
 
-def beside_numbers(n: int, n_columns: int, n_values: int) -> Iterator[tuple[dict[str, Any], float]]:
+def beside_numbers(
+    n: int, n_columns: int, n_values: int, is_hard: bool, seed: int = 0
+) -> Iterator[tuple[dict[str, Any], float]]:
     """Yield five numbers that tell the target, and columns that do not; 0 values: numbers."""
-    numbers = np.random.default_rng(0).normal(size=(n, 6))
-    rng = np.random.default_rng(7)
+    numbers = np.random.default_rng(seed).normal(size=(n, 6))
+    rng = np.random.default_rng(7 + seed)
     for row in numbers:
         x: dict[str, Any] = dict(zip("abcde", row[:5].tolist(), strict=True))
         for k in range(n_columns):
             x[f"id{k}"] = f"u{rng.integers(n_values)}" if n_values else float(rng.normal())
-        yield x, row[0] + row[1] * row[2] + 0.3 * row[5]
+        a, b, c, d, e, noise = row
+        yield (
+            x,
+            np.sin(2 * a) + b * c + d - e / 2 + 0.4 * noise
+            if is_hard
+            else a + b * c + (0.3 * noise),
+        )
 
 
 def one_hot(samples: Samples) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -206,14 +222,39 @@ def of_labels(n: int) -> None:
 
 
 def of_useless(n: int) -> None:
-    lines, cases = [], [(0, 0), *((k, v) for k in (1, 3) for v in (0, 2, 4, 16, 200, 1000))]
-    for n_columns, n_values in cases:
-        samples = list(beside_numbers(n, n_columns, n_values))
-        found = hits(learner("ExtraTreesClassifier"), ((x, y > 0) for x, y in samples))
-        error = np.mean(errors(learner("ExtraTreesRegressor"), samples)[-3 * n // 5 :])
-        lines.append([str(n_columns), f"{n_values:,} values" if n_values else "numbers",
-                      share(found, 3 * n // 5), f"{error:.3f}"])  # fmt: skip
-    tables.show(["columns", "of", "accuracy", "mean absolute error"], lines)
+    """Show the means of three streams per function, an easy one and a harder one."""
+    lines, cases, last = [], [(k, v) for k in (1, 3) for v in (0, 2, 4, 16, 200, 1000)], 3 * n // 5
+    for n_columns, n_values in [(0, 0), *cases]:
+        line = [str(n_columns), f"{n_values:,} values" if n_values else "numbers"]
+        for is_hard in (False, True):
+            found = []
+            for seed in range(3):
+                samples = list(beside_numbers(n, n_columns, n_values, is_hard, seed))
+                right = hits(learner("ExtraTreesClassifier"), ((x, y > 0) for x, y in samples))
+                wrong = errors(learner("ExtraTreesRegressor"), samples)
+                found.append((np.mean(right[-last:]), np.mean(wrong[-last:])))
+            line += [f"{mean:.3f}" for mean in np.mean(found, axis=0)]
+        lines.append(line)
+    tables.show(["columns", "of", *2 * ["accuracy", "mean absolute error"]], lines)
+
+
+def of_seen(n: int) -> None:
+    """Show the means of four seeds on real streams that have nominal columns, or of 0 and 1."""
+    lines = []
+    for name, samples in streams.loaded(SEEN, lambda name: streams.load(name, "classification", n)):
+        scores = []
+        for seed in range(1, 5):
+            model, right, loss = ret.ExtraTreesClassifier(seed=seed), 0, 0.0
+            for x, y in samples:
+                shares = model.predict_proba_one(x)
+                if shares:
+                    right += max(shares, key=lambda label: shares[label]) == y
+                    loss -= math.log(max(shares.get(y, 0.0), 0.01 / len(shares)))
+                model.learn_one(x, y)
+            scores.append((right / len(samples), loss / len(samples)))
+        accuracy, loss = np.mean(scores, axis=0)
+        lines.append([name, f"{len(samples):,}", f"{accuracy:.4f}", f"{loss:.4f}"])
+    tables.show(["stream", "samples", "accuracy", "log loss"], lines)
 
 
 def of_columns(n: int) -> None:
@@ -243,6 +284,7 @@ TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "labels": (of_labels, 60_000),
     "useless": (of_useless, 5_000),
     "columns": (of_columns, 3_000),
+    "seen": (of_seen, 6_000),
 }
 
 

@@ -5,10 +5,11 @@ criterion is the entropy, and those of a wide growth. The candidates of a column
 threshold, with the missing values on either side, or a random cut of nominal values, see
 `node_values`. The best of a column counts.
 
-A nominal column may say nothing, and a cut of its ordered values would win by chance. So in a
-growth of LEAST_TOLD samples or more that has rows, it is a candidate from the node on where it
-*tells* something, see `NodeValues.tell`; above, only where no other column allows a split. Fewer
-samples cannot show that a column says nothing.
+A nominal column may say nothing, and a cut of its ordered values would win by chance. So a growth
+of LEAST_TOLD samples or more that has rows sums up over its nodes what these columns tell beyond
+chance, in standard deviations of chance, see `NodeValues.surplus`. The *evidence* of a column is
+its running mean over the growths of a group. Below LEAST_EVIDENCE the column is a candidate only
+where no other one allows a split. Fewer samples cannot show that a column says nothing.
 """
 
 cimport cython
@@ -25,7 +26,7 @@ cdef extern from "lanes.h":
 
 cdef enum:
     LEAST_TOLD = 500
-    NOWHERE = 1 << 30       # larger than any depth
+    LEAST_OF_NODE = 4       # samples of a node whose columns are judged
 
 cdef struct Side:           # statistics of the samples on one side of a candidate
     double weight
@@ -44,7 +45,7 @@ cdef class Candidates(LaneRows):
     cdef Segment* own                   # segments of the current task
     cdef bint is_listed                 # codes, targets and weights are those of the task
     cdef Candidate best                 # of a visited lane; wide: of all so far
-    cdef bint takes_any                 # whether nominal columns are candidates that tell nothing
+    cdef bint is_judged                 # whether what nominal columns tell is summed up
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
     cdef int* codes                     # number of its segment; 0 in a regression
@@ -55,8 +56,8 @@ cdef class Candidates(LaneRows):
     cdef uint8_t* thresholds            # in the form of a row
     cdef float* scores
     cdef Split* splits                  # the best of each visited lane
-    cdef int* told_at                   # depth of the node, at or above the task, from which on
-                                        #   a nominal column tells something; or NOWHERE
+    cdef double* surplus                # what its column told beyond chance, in all nodes so far
+    cdef double* freedom                # degrees of freedom of this sum
     # Others:
     cdef Side node, left, missing, right
     cdef NodeValues node_values         # of a nominal column
@@ -66,8 +67,10 @@ cdef class Candidates(LaneRows):
     cdef void read_column(self, int column) noexcept nogil
     cdef void visit_lane(self, int lane) noexcept nogil
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
-    cdef bint tells(self, int lane) noexcept nogil
-    cdef void forget_told(self) noexcept nogil
+    cdef void judge(self, int lane) noexcept nogil
+    cdef void keep_evidence(self) noexcept nogil
+    cdef void leave_out(self) noexcept nogil
+    cdef bint has_evidence(self, int lane) noexcept nogil
     cdef void visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil
     cdef const double* own_targets(self) noexcept nogil

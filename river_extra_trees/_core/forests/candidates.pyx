@@ -1,12 +1,15 @@
 """The candidates of the columns of a node that are visited one by one. See the header."""
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, log, sqrt
 from libc.stdint cimport uint8_t
 
 from ..rng cimport below
 from ..shares cimport first_largest
 from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
+from .lane_rows cimport LEAST_EVIDENCE
+
+cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
 
 
 cdef class Candidates(LaneRows):
@@ -61,8 +64,8 @@ cdef class Candidates(LaneRows):
         self.best.split.feature = -1
         if self.nominal[column]:
             self.number_values(n)
-            if self.takes_any or self.tells(lane):
-                self.visit_nominal(column, n)
+            self.judge(lane)
+            self.visit_nominal(column, n)
         else:
             self.visit_numeric(column, n, float_at(self.thresholds + self.byte_of(lane)))
         self.scores[lane] = -INFINITY
@@ -86,19 +89,38 @@ cdef class Candidates(LaneRows):
         else:
             self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
 
-    cdef bint tells(self, int lane) noexcept nogil:
-        """Whether a nominal column, whose values have numbers, told something on the way here."""
-        if self.told_at[lane] == NOWHERE and self.node_values.tell(
-                self.spare, self.weights, self.codes, self.own_targets()):
-            self.told_at[lane] = self.task.depth
-        return self.told_at[lane] != NOWHERE
+    cdef void judge(self, int lane) noexcept nogil:
+        """Sum up what a nominal column, whose values have numbers, tells beyond chance."""
+        if self.is_judged and self.task.n >= LEAST_OF_NODE:
+            self.surplus[lane] += self.node_values.surplus(
+                self.spare, self.weights, self.codes, self.own_targets())
+            self.freedom[lane] += self.node_values.n_values - 1
 
-    cdef void forget_told(self) noexcept nogil:
-        """Forget what columns told in nodes that are not above the task."""
+    cdef void keep_evidence(self) noexcept nogil:
+        """Let the evidence of the columns learn from the growth, which has ended."""
         cdef int lane
-        for lane in range(self.lanes.n_fast, self.lanes.n_lanes):
-            if self.told_at[lane] >= self.task.depth:
-                self.told_at[lane] = NOWHERE
+        cdef double* evidence
+        for lane in range(self.lanes.n_fast, self.lanes.n_lanes if self.is_judged else 0):
+            if self.freedom[lane] > 0.0:
+                evidence = &self.evidence[self.of_lanes[lane].column]
+                evidence[0] += SHARE_OF_TREE * (
+                    self.surplus[lane] / sqrt(2.0 * self.freedom[lane]) - evidence[0])
+
+    cdef void leave_out(self) noexcept nogil:
+        """Leave the lanes without evidence out, if another one allows a split."""
+        cdef int lane
+        cdef bint are_others = False
+        for lane in range(self.lanes.n_lanes if self.is_judged else 0):
+            are_others |= self.scores[lane] > -INFINITY and self.has_evidence(lane)
+        for lane in range(self.lanes.n_fast, self.lanes.n_lanes if are_others else 0):
+            if not self.has_evidence(lane):
+                self.scores[lane] = -INFINITY
+
+    cdef inline bint has_evidence(self, int lane) noexcept nogil:
+        """Whether the column of a lane told something in former growths; numeric ones always do."""
+        cdef int column = self.of_lanes[lane].column
+        return not (column >= 0 and self.nominal[column]
+                    and self.evidence[column] < LEAST_EVIDENCE)
 
     cdef void visit_nominal(self, int column, int n) noexcept nogil:
         """Evaluate the split of a nominal column, whose values have numbers."""

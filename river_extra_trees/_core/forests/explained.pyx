@@ -62,8 +62,7 @@ cdef class GroupExplanations(TreeExplanations):
         memcpy(self.saved, self.total.base, self.total.n_rows * sizeof(double))
         for g in range(self.forest.n_groups()):
             group, self.factors = self.forest.groups[g], self.factors_of(g)
-            with nogil:
-                self.explain(group.first, group.n)
+            self.explain(group.first, group.n)
         memcpy(self.total.base, self.saved, self.total.n_rows * sizeof(double))
         return 0
 
@@ -84,6 +83,7 @@ cdef class ClassExplanations(GroupExplanations):
         self.reserve(forest, width, n_logs + (n + 3 + WORK) * <Py_ssize_t>width)
         self.logs, self.slopes = self.scratch, self.scratch + n_logs
         self.scratch = self.slopes + (n + 3) * width
+        self.add_up_trees()
         add_mean_shares(self)
         forest.logistic.answer(forest.schema.row, NULL, 0, forest.schema,
                                pool.logistic_answer(self.logs, width), width)
@@ -112,29 +112,29 @@ cdef class ClassExplanations(GroupExplanations):
         return 0
 
 
-cdef int add_mean_shares(ClassExplanations shares) except -1:
+cdef void add_mean_shares(ClassExplanations shares) noexcept:
     """Add the class shares of all samples in the trees of each group."""
     cdef ExtraTrees forest = shares.forest
     cdef Group group
     cdef const Tree* this
+    cdef const double* totals
+    cdef double share
     cdef int g, k, tree, width = shares.n_classes
-    cdef double* totals = shares.scratch
     cdef double* base = shares.base
     for g in range(forest.n_groups()):
         group = forest.groups[g]
         for tree in range(group.first, group.first + group.n):
             this = &forest.trees.trees[tree]
             if shares.keeps_subtotals() and not is_leaf(this.nodes):
-                shares.add_up(tree)
-                memcpy(totals, subtotal_of(this, 0), (width + 1) * sizeof(double))
+                totals = subtotal_of(this, 0)
             else:
-                memset(totals, 0, (width + 1) * sizeof(double))
-                count_samples(this, totals)
+                memset(shares.scratch, 0, (width + 1) * sizeof(double))
+                count_samples(this, shares.scratch)
+                totals = shares.scratch
+            share = 1.0 / (totals[0] * group.n) if totals[0] > 0.0 else 0.0
             for k in range(width):
-                base[k] += (totals[k + 1] / totals[0] if totals[0] > 0.0
-                            else 1.0 / width) / group.n
+                base[k] += totals[k + 1] * share if share > 0.0 else 1.0 / (width * group.n)
         base += width
-    return 0
 
 
 cdef void count_samples(const Tree* tree, double* totals) noexcept nogil:
@@ -238,10 +238,10 @@ cdef class NumberExplanations(GroupExplanations):
         cdef Group group
         self.reserve(forest, 1, n + 2 * forest.mixture.scratch_of() + self.total.n_features)
         self.terms = self.scratch + n + 2 * forest.mixture.scratch_of()
+        self.add_up_trees()
         for g in range(n):
             group = forest.groups[g]
             for tree in range(group.first, group.first + group.n):
-                self.add_up(tree)
                 self.base[g] += self.mean_in(tree, 0) / group.n
         return self
 

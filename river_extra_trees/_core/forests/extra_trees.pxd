@@ -148,6 +148,7 @@ cdef class ExtraTrees(Ensemble):
     cdef double* prediction(self, double* mixed, int width) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil
     cdef int fill(self, dict fields) except -1
+    cdef object evidence(self)
     cdef int grow_again(self, Group group) except -1
     cdef void find_small_leaves(self) noexcept
     cdef int check_models(self) except -1

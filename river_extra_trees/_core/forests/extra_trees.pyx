@@ -27,6 +27,7 @@ from .explained cimport explanations_of
 from .growth cimport MOST_CELLS, Growth, are_few
 from .logistic cimport LogisticRegression
 from .mixtures cimport ClassPool, NumberMixture
+from .lane_rows cimport LEAST_EVIDENCE
 from .model_trees cimport LinearModels, TreeGrowth, walk
 from .questions cimport Pace, Questions, claim
 from .rotation cimport (
@@ -36,7 +37,7 @@ from .tree_pass cimport (
     TreePass, bytes_of_pass, combine_numbers, free_pass, pass_rows, reserve_pass,
 )
 
-from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
+from ..state import FINITE, LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
 
 cdef enum:
@@ -60,7 +61,7 @@ FIELDS = {
     "births": ("array", np.int64, "trees"),
     "growths": ("array", np.int64, "groups", GROWTH_FIELDS),
     "due": ("numbers", "groups", {"least": 0.0, "most": float(LARGEST_COUNT)}),
-    "questions": ("part", Questions),
+    "evidence": ("numbers", "groups", "told", FINITE), "questions": ("part", Questions),
 }
 OF_CLASSES = {
     **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part", Trees),
@@ -324,6 +325,8 @@ cdef class ExtraTrees(Ensemble):
         if self.buffer.keep_columns(held):
             for group in self.groups:
                 begin_again(self, group)
+        for group in self.groups:
+            group.growth.growth.forget_evidence(held)
         if self.regression:
             self.mixture.noise.forget_columns(held)
         else:
@@ -572,7 +575,7 @@ cdef class ExtraTrees(Ensemble):
             + (<size_t>len(self.groups) + 1) * sizeof(double)
             + bytes_of_pass(self, &self.single))
         for small in self.small:
-            size += small.n_bytes + small.growth.block_bytes
+            size += small.n_bytes + small.growth.n_bytes()
         for group in self.groups:
             size += group.growth.n_bytes()
             size += group.room * (sizeof(int64_t) + sizeof(Tree))
@@ -610,7 +613,19 @@ cdef class ExtraTrees(Ensemble):
             "births": view(self.births, "i8", (self.n_trees,)),
             "growths": np.array(growths, np.int64).reshape(len(self.groups), GROWTH_FIELDS),
             "due": np.array([group.due for group in self.groups], np.float64),
+            "evidence": self.evidence(),
         })
+
+    cdef object evidence(self):
+        """The evidence of the columns for each group, up to the last column that has any."""
+        cdef Group group
+        cdef int i
+        found = np.full((len(self.groups), self.schema.n_columns), float(LEAST_EVIDENCE))
+        for i, group in enumerate(self.groups):
+            own = view(group.growth.growth.evidence, "f8", (group.growth.growth.column_capacity,))
+            found[i, :len(own)] = own
+        told = np.flatnonzero((found != LEAST_EVIDENCE).any(0))
+        return found[:, :told.max(initial=-1) + 1].copy()
 
     @classmethod
     def restored(cls, values):
@@ -658,12 +673,17 @@ cdef class ExtraTrees(Ensemble):
             self.pool.labels = self.labels
         self.questions = fields["questions"]
         view(self.births, "i8", (self.n_trees,))[...] = fields["births"]
+        evidence = fields["evidence"]
+        require(evidence.shape[1] <= self.schema.n_columns,
+                "ExtraTrees: evidence of a column that is not there")
         require(len(self.models) == (self.n_trees if self.regression else 0)
                 and (self.mixture if self.regression else self.pool).n_groups == n_groups,
                 "ExtraTrees: the models or the weights do not fit")
         for i in range(n_groups):
             group = self.groups[i]
             group.due = fields["due"][i]
+            group.growth.growth.reserve_columns(evidence.shape[1])
+            view(group.growth.growth.evidence, "f8", evidence[i].shape)[...] = evidence[i]
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
         self.check_structure()

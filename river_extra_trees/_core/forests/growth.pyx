@@ -10,7 +10,7 @@ from ..rng cimport Rng, next_word, skip
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from .buffer cimport BLOCK, BLOCK_BITS
-from .candidates cimport LEAST_TOLD, NOWHERE, Side, float_at
+from .candidates cimport LEAST_TOLD, Side, float_at
 from .column_lists cimport MOST_COUNTED, ColumnLists, Link
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task
 from .node_values cimport NodeValues
@@ -93,6 +93,7 @@ cdef class Growth(ColumnLists):
         free(self.block)
         free(self.columns)
         free(self.nominal)
+        free(self.evidence)
         free(self.list_of)
         free(self.marks)
 
@@ -160,6 +161,8 @@ cdef class Growth(ColumnLists):
         self.left.counts = <double*>carve(&end, self.n_classes, sizeof(double))
         self.right.counts = <double*>carve(&end, self.n_classes, sizeof(double))
         self.missing.counts = <double*>carve(&end, self.n_classes, sizeof(double))
+        self.surplus = <double*>carve(&end, n_lanes, sizeof(double))
+        self.freedom = <double*>carve(&end, n_lanes, sizeof(double))
         self.words = <uint64_t*>carve(&end, n_lanes, sizeof(uint64_t))
         self.vary = <uint64_t*>carve(&end, self.n_words, sizeof(uint64_t))
         self.chosen = <uint64_t*>carve(&end, self.n_words, sizeof(uint64_t))
@@ -171,7 +174,6 @@ cdef class Growth(ColumnLists):
         self.sums = <int*>carve(&end, n_lanes, sizeof(int))
         self.scores = <float*>carve(&end, n_lanes, sizeof(float))
         self.varying = <int*>carve(&end, n_lanes, sizeof(int))
-        self.told_at = <int*>carve(&end, n_lanes, sizeof(int))
         self.segments = <Segment*>carve(
             &end, n // 2 + 3 if n_numbers else n + self.n_classes, sizeof(Segment))
         self.left_segments = <Segment*>carve(&end, self.n_classes, sizeof(Segment))
@@ -213,6 +215,11 @@ cdef class Growth(ColumnLists):
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
             self.lay_out()
+
+    cdef size_t n_bytes(self) noexcept nogil:
+        """Number of allocated bytes."""
+        return self.block_bytes + self.column_capacity * (2 * sizeof(int) + sizeof(double) + 1) + (
+            2 * <size_t>(self.column_capacity // 64 + 1) * sizeof(uint64_t))
 
     cdef void release(self) noexcept nogil:
         """Free the memory of the growth."""
@@ -311,7 +318,7 @@ cdef class Growth(ColumnLists):
             if self.at == self.n_offered:
                 self.assign_lanes()
                 for n in range(self.lanes.n_lanes):
-                    self.told_at[n] = NOWHERE
+                    self.surplus[n] = self.freedom[n] = 0.0
                 self.trim()
                 self.phase, self.at = ENCODE, 0
         elif self.phase == LIST:
@@ -373,6 +380,7 @@ cdef class Growth(ColumnLists):
         self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
         self.own = self.segments
         self.only_counts = self.is_plain and self.criterion != VARIANCE
+        self.is_judged = self.has_nominal and not self.is_wide and n >= LEAST_TOLD
         self.has_class_counts &= self.only_counts
         if self.is_wide:
             self.begin_lists()
@@ -445,7 +453,6 @@ cdef class Growth(ColumnLists):
         if not self.take_task():
             return
         self.is_listed = self.is_counted = False
-        self.takes_any = not self.has_nominal or self.n_samples < LEAST_TOLD
         self.lane = self.best.split.feature = -1
         self.n_left, self.n_visited = self.task.n_active, 0
         self.n_steps += 10
@@ -458,8 +465,6 @@ cdef class Growth(ColumnLists):
                 return
         if self.is_wide:
             self.open_lists()
-        else:
-            self.forget_told()
         self.phase = VISIT if self.is_wide else DRAW
 
     cdef bint read_targets(self) noexcept nogil:
@@ -643,6 +648,7 @@ cdef class Growth(ColumnLists):
                 self.split_wide(tree)
             return
         if self.lane < 0:
+            self.leave_out()
             if find_best(self.scores, self.lanes.n_lanes, self.best_lanes) == -INFINITY:
                 self.choose_others(tree)
                 return
@@ -656,19 +662,15 @@ cdef class Growth(ColumnLists):
             self.split_other(tree, &self.splits[self.lane])
 
     cdef void choose_others(self, Tree* tree) noexcept nogil:
-        """Choose the lanes that were not chosen, since none of the chosen ones allows a split.
-
-        The first time, these are visited again, whatever they tell.
-        """
+        """Choose the lanes that were not chosen, since none of the chosen ones allows a split."""
         cdef int i
-        cdef bint are_left = not self.takes_any
+        cdef bint are_left = False
         for i in range(self.n_words):
-            if self.takes_any:
-                self.vary[i] &= ~self.chosen[i]
-                self.chosen[i] = self.vary[i]
+            self.vary[i] &= ~self.chosen[i]
+            self.chosen[i] = self.vary[i]
             self.best_lanes[i] = 0
             are_left |= self.vary[i] != 0
-        self.takes_any, self.phase = True, COUNT
+        self.phase = COUNT
         if not are_left:
             self.leave(tree)
 

@@ -29,6 +29,7 @@ cdef enum:                  # the kind of a column in the rows:
 
 cdef enum:
     MOST_COLUMNS = 1024     # of which a growth takes those, too, that one sample has
+    LEAST_EVIDENCE = 1      # of a candidate; a column has it before its first growth
 
 cdef struct Lane:           # a column in the rows; a value x is encoded as (x - offset) * scale
     int column
@@ -64,6 +65,7 @@ cdef class LaneRows:
     cdef int n_offered
     cdef bint has_nominal               # whether one of these is nominal
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
+    cdef double* evidence               # that a nominal column tells something, see `candidates`
     cdef int* list_of                   # in `column_lists`: number in `columns`, then of its
                                         # list in the root; -1: it is not listed
     # Sets of columns, see `offer_marked`, which empties them:
@@ -82,6 +84,7 @@ cdef class LaneRows:
     cdef (int*)[2] items                # numbers of the samples
 
     cdef int reserve_columns(self, int n_columns) except -1 nogil
+    cdef void forget_evidence(self, const uint8_t* held) noexcept nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
     cdef bint mark_entries(self, int place) noexcept nogil
     cdef void offer_marked(self, Schema schema, int wide) noexcept nogil

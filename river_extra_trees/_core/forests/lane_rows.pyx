@@ -61,6 +61,7 @@ cdef class LaneRows:
 
     cdef int reserve_columns(self, int n_columns) except -1 nogil:
         """Allocate memory to offer any of so many columns."""
+        cdef int i
         if n_columns > self.column_capacity:
             self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
             self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
@@ -70,8 +71,18 @@ cdef class LaneRows:
             self.marks_again = self.marks + n_columns // 64 + 1
             memset(self.list_of, 0, n_columns * sizeof(int))
             memset(self.marks, 0, 2 * <size_t>(n_columns // 64 + 1) * sizeof(uint64_t))
+            self.evidence = <double*>resized(self.evidence, n_columns, sizeof(double))
+            for i in range(self.column_capacity, n_columns):
+                self.evidence[i] = LEAST_EVIDENCE
             self.column_capacity = n_columns
         return 0
+
+    cdef void forget_evidence(self, const uint8_t* held) noexcept nogil:
+        """Forget the evidence of all columns that are not held."""
+        cdef int column
+        for column in range(self.column_capacity):
+            if not held[column]:
+                self.evidence[column] = LEAST_EVIDENCE
 
     cdef void offer_column(self, Schema schema, int column) noexcept nogil:
         """Add a column to those of the next growth."""

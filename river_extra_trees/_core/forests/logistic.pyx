@@ -17,7 +17,7 @@ from ..state import LARGEST_CODE, State, are_codes, fields_of, put_back, reduced
 cdef enum:
     INTERCEPT = -1
     GONE = -2
-    FIRST_CAPACITY = 16
+    FIRST_CAPACITY = 4
     LEVEL_MEMORY = 100      # of the level, in samples
 
 cdef double NUMERIC = -1.0          # no code

@@ -377,7 +377,7 @@ cdef class TreeGrowth:
 
     cdef size_t n_bytes(self):
         """Number of allocated bytes."""
-        return (bytes_of_tree(&self.tree, &self.tree_kind) + self.growth.block_bytes
+        return (bytes_of_tree(&self.tree, &self.tree_kind) + self.growth.n_bytes()
                 + self.ridge.n_bytes() + self.capacity * sizeof(double))
 
     # ---------------------------------------------------------------- steps of a growth

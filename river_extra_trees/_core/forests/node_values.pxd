@@ -7,8 +7,8 @@ make one split. If there are more, their order by mean target is cut at one rand
 A column *tells* something if the targets of its values differ by more than chance. Let B be the
 sum over the values of their (sum of targets)^2 / weight, C the same for the node, and S the sum of
 squared targets; in a classification these are sums over the indicators of the classes. If the
-column says nothing, (n - 1) (B - C) / (S - C) has the mean k - 1 for k values, and a standard
-deviation of at most sqrt(2 (k - 1)). Two of these above the mean are no chance.
+column says nothing, (n - 1) (B - C) / (S - C) has the mean k - 1 for k values, and a variance of
+at most 2 (k - 1). The *surplus* is what it is above the mean.
 """
 
 cimport cython
@@ -34,8 +34,8 @@ cdef class NodeValues:
     cdef void number(self, const double* values, int n, uint64_t salt, int* found) noexcept nogil
     cdef void add_rest(self, int n) noexcept nogil
     cdef int add_value(self, double code) noexcept nogil
-    cdef bint tell(self, const int* numbers, const double* weights, const int* segments,
-                   const double* targets) noexcept nogil
+    cdef double surplus(self, const int* numbers, const double* weights, const int* segments,
+                        const double* targets) noexcept nogil
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
                     const double* targets, int top, double total, double weight) noexcept nogil
     cdef bint is_left(self, int number, int cut) noexcept nogil

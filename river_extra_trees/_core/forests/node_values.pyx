@@ -1,7 +1,7 @@
 """The nominal values of a node of a growing tree. See the header."""
 
 cimport cython
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
@@ -67,9 +67,9 @@ cdef class NodeValues:
         self.n_values += 1
         return self.n_values - 1
 
-    cdef bint tell(self, const int* numbers, const double* weights, const int* segments,
-                   const double* targets) noexcept nogil:
-        """Whether the targets of the values differ by more than chance, see the header.
+    cdef double surplus(self, const int* numbers, const double* weights, const int* segments,
+                        const double* targets) noexcept nogil:
+        """What the values tell beyond chance in a node whose targets differ, see the header.
 
         The samples of a segment are adjacent. Its indicator is the target if `targets` is NULL.
         """
@@ -96,8 +96,8 @@ cdef class NodeValues:
                 of_values += own * own / self.weights[numbers[i]]
                 self.totals[numbers[i]] = 0.0
             i = j
-        return ((self.n_samples - 1) * (of_values - of_node)
-                > (squares - of_node) * (freedom + 2.0 * sqrt(2.0 * freedom)))
+        return ((self.n_samples - 1) * (of_values - of_node) / (squares - of_node) - freedom
+                if squares > of_node else 0.0)
 
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
                     const double* targets, int top, double total, double weight) noexcept nogil:

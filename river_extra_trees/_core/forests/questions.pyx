@@ -64,7 +64,7 @@ cdef class Questions:
                   int width) except -1 nogil:
         """Keep a question, unless it is the last one again and nothing was learned since."""
         self.note(1, n_seen)
-        if n_seen == 0 or self.is_closed or self.most(width) == 0:
+        if n_seen == 0 or self.is_closed or row == 0 or self.most(width) == 0:
             return 0
         if (self.waits() and width == self.width and self.rows[self.end - 1] == row
                 and self.moments[self.end - 1] == n_seen):
@@ -93,7 +93,9 @@ cdef class Questions:
 
     cdef void put(self, int place, uint64_t row, int64_t n_seen,
                   const double* answer) noexcept nogil:
-        """Keep a question at an open place."""
+        """Keep a question at an open place, unless no feature of the row is known (hash 0)."""
+        if row == 0:
+            return      # nothing tells such rows apart: a label would find that of another one
         self.rows[place], self.moments[place] = row, n_seen
         memcpy(self.answers + <Py_ssize_t>place * self.width, answer, self.width * sizeof(double))
 

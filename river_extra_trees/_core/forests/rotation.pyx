@@ -188,6 +188,7 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     group.ready_at[version] = n_seen
     group.n_ready += 1
     group.is_growing = False
+    group.growth.growth.keep_evidence()
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
 

@@ -140,6 +140,20 @@ def test_the_delay_is_followed_from_the_first_label(task: str) -> None:
 
 
 @tasks
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_a_row_without_known_features_takes_no_question(task: str, as_frame: bool) -> None:
+    """Nothing tells such rows apart: neither is the question of the other one."""
+    pairs, model = stream_of(task, 40), model_of(task)
+    for i, (x, y) in enumerate(pairs):
+        if i == 10:
+            unknown = {"other": 1.0}
+            model.predict_many(pd.DataFrame([unknown])) if as_frame else model.predict_one(unknown)
+        model.learn_one(x, y)
+    model.learn_one({}, pairs[0][1])
+    assert model._core.questions.delay == 0.0
+
+
+@tasks
 @pytest.mark.parametrize(
     "copied",
     [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)),
