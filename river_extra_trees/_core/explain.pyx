@@ -426,10 +426,9 @@ cdef class TreeExplanations(Explanations):
         while node > 0:
             node = parents[node >> 1]
             above = answer_of(this.subtotals + (nodes[node].left >> 1) * n_subtotals, n, factors)
-            if above != above and n:        # no sample below
-                above = self.answer_empty(row)
-            if above != above:
-                above = mean
+            if above != above:              # no sample below
+                above = self.answer_empty(row) if n else mean
+                above = mean if above != above else above
             phi[nodes[node].feature * n_rows] += (below - above) * weight
             below = above
 
@@ -574,15 +573,15 @@ cdef inline double answer_of(const double* total, int n, const double* factors) 
 
     NaN: it is empty.
     """
-    cdef double odd = 0.0, even = 0.0
+    cdef double answer
     cdef int k
     if n == 0:
         return total[1] * factors[0]
     if not total[0] > 0.0:
         return NAN
-    for k in range(0, n - 1, 2):
-        even += total[1 + k] * factors[k]
-        odd += total[2 + k] * factors[k + 1]
-    if n & 1:
-        even += total[n] * factors[n - 1]
-    return (even + odd) / total[0]
+    answer = total[1] * factors[0]
+    if n > 1:                               # most often, there are two
+        answer += total[2] * factors[1]
+    for k in range(2, n):
+        answer += total[1 + k] * factors[k]
+    return answer / total[0]

@@ -213,12 +213,13 @@ cdef int explain_logistic(ClassExplanations explanations, int row, double* slope
         slopes[k] *= weights[k]
         mean += slopes[k]
         total += weights[k]
+    for k in range(width):
+        slopes[k] -= mean * weights[k] / total
     for i in range(forest.schema.n_filled):
         logistic.scores(values, columns + i, 1, forest.schema, each)
         place = columns[i] * <Py_ssize_t>contributions.n_rows + row
         for k in range(width):
-            contributions.phi[place] += (
-                slopes[k] - mean * weights[k] / total) * (each[k] - base[k])
+            contributions.phi[place] += slopes[k] * (each[k] - base[k])
     return 0
 
 # --- Numbers --------------------------------------------------------------------------------------
