@@ -36,7 +36,8 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
     The forest predicts a logarithmic opinion pool[^3] of the $q_k$, of their mixture, of a table
     that counts which label followed which, and of a logistic regression that AdaGrad[^4] learns.
     After each sample the exponents of the pool take a gradient step on the log loss. A known class
-    never has probability zero.
+    never has probability zero. If one class has more than nine tenths of the samples, its samples
+    count less, as if it had nine tenths; the probabilities stay those of the whole stream.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
     cost of a sample depends neither on the window sizes nor on the length of the stream.
