@@ -17,7 +17,12 @@ are of one class. They are in the node, too: its weight is `threshold`, and
     otherwise       -2 - left is the first cell of a list: one cell per class
 
 If a tree is grown until its leaves are pure, most leaves have one class. A leaf has at most as many
-cells as it has learned samples. A leaf of a regression has two moments beside its weight.
+cells as it has learned samples.
+
+A leaf of a regression has two moments beside its weight; its `left` is -2 - their number. There is
+one leaf more than splits, so there are as many moments as pairs. The root begins with number 0; of
+the children of a split, the left one takes over that of the parent, and the right one has that of
+the pair.
 
 A tree owns the sets of values of its splits, see `value_sets`. Who explains predictions keeps sums
 of the leaves below its inner nodes there, see `subtotals`; what changes a leaf forgets those above.
@@ -80,8 +85,9 @@ cdef struct Kind:           # of all trees of a forest
 
 cdef struct Tree:
     Node* nodes             # begin of the block of memory that holds all but the cells
-    # Per node, or NULL if the tree is of another kind:
-    double* moments         # moments[2 * leaf]: mean, sum of squared deviations from it
+    # Per leaf, or NULL if the tree is of another kind:
+    double* moments         # moments[2 * number]: mean, sum of squared deviations from it
+    # Per node, or NULL:
     double* visited         # number of the last batch with a sample in the leaf (0: none); of an
                             #   inner node, when it was split
     # Per pair; the number of the pair is node // 2:
@@ -343,13 +349,18 @@ cdef inline double weight_of_class(const Tree* tree, int leaf, int code) noexcep
     return 0.0
 
 
+cdef inline double* moments_of(const Tree* tree, int leaf) noexcept nogil:
+    """Mean and sum of squares of a leaf."""
+    return tree.moments + 2 * <Py_ssize_t>(-2 - tree.nodes[leaf].left)
+
+
 cdef inline double mean_of(const Tree* tree, int leaf) noexcept nogil:
-    return tree.moments[2 * <Py_ssize_t>leaf]
+    return moments_of(tree, leaf)[0]
 
 
 cdef inline double squares_of(const Tree* tree, int leaf) noexcept nogil:
     """The sum of the squared deviations from the mean."""
-    return tree.moments[2 * <Py_ssize_t>leaf + 1]
+    return moments_of(tree, leaf)[1]
 
 
 cdef inline void learn_class(Tree* tree, int leaf, int code, double weight,
@@ -368,7 +379,7 @@ cdef inline void learn_class(Tree* tree, int leaf, int code, double weight,
 cdef inline void learn_number(Tree* tree, int leaf, double y, double weight,
                               double fading) noexcept nogil:
     """Let a leaf learn a number, after decay: the mean does not fade."""
-    cdef double* moments = tree.moments + 2 * <Py_ssize_t>leaf
+    cdef double* moments = moments_of(tree, leaf)
     tree.nodes[leaf].threshold = tree.nodes[leaf].threshold * fading + weight
     moments[1] *= fading
     follow_moments(moments, moments + 1, y, weight, tree.nodes[leaf].threshold)

@@ -38,7 +38,7 @@ cdef size_t lay_out(Tree* tree, const Kind* kind, char* block, size_t n) noexcep
     tree.moments, tree.visited, tree.impurities = NULL, NULL, NULL
     if kind.regression:
         tree.moments = <double*>(block + at)
-        at += 2 * n * sizeof(double)
+        at += n * sizeof(double)
     if kind.with_visits:
         tree.visited = <double*>(block + at)
         at += n * sizeof(double)
@@ -76,7 +76,7 @@ cdef int move_to(Tree* tree, const Tree* source, const Kind* kind, size_t n) exc
         memcpy(new.gains, source.gains, used // 2 * sizeof(double))
         memcpy(new.parents, source.parents, used // 2 * sizeof(int))
         memcpy(new.depths, source.depths, used // 2 * sizeof(int))
-        copy_part(new.moments, source.moments, 2 * used)
+        copy_part(new.moments, source.moments, used)
         copy_part(new.visited, source.visited, used)
         copy_part(new.impurities, source.impurities, used // 2)
     free(tree.nodes)
@@ -140,7 +140,7 @@ cdef void trim(Tree* tree, const Kind* kind, int n_pairs) noexcept nogil:
     cdef int room = tree.n_cells_used + 2 * n_pairs
     if 0 < n < <size_t>tree.capacity:
         bytes = lay_out(&new, kind, <char*>tree.nodes, n)
-        move_part(new.moments, tree.moments, 2 * used)      # in their order in memory
+        move_part(new.moments, tree.moments, used)      # in their order in memory
         move_part(new.visited, tree.visited, used)
         move_part(new.gains, tree.gains, used // 2)
         move_part(new.impurities, tree.impurities, used // 2)
@@ -258,6 +258,11 @@ cdef int new_pair(Tree* tree, int parent, int depth) noexcept nogil:
     tree.gains[left >> 1] = 0.0
     if tree.impurities != NULL:
         tree.impurities[left >> 1] = 0.0
+    open_node(tree, left)
+    open_node(tree, left ^ 1)
+    if tree.moments != NULL:
+        tree.nodes[left].left = tree.nodes[parent].left if parent >= 0 else -2
+        tree.nodes[left ^ 1].left = -2 - (left >> 1)
     empty(tree, left)
     empty(tree, left ^ 1)
     touch(tree, left)
@@ -289,6 +294,7 @@ cdef void cut(Tree* tree, int left) noexcept nogil:
     clear(tree, left)
     clear(tree, left ^ 1)
     tree.nodes[left].feature = tree.nodes[left ^ 1].feature = UNUSED
+    tree.nodes[left].left = -1
     tree.nodes[left ^ 1].left = tree.free_pair
     tree.free_pair = left ^ 1
     tree.n_free += 1
@@ -298,17 +304,21 @@ cdef void cut(Tree* tree, int left) noexcept nogil:
 cdef void merge_children(Tree* tree, int node) noexcept nogil:
     """Make the parent of two leaves a leaf, with the sum of their statistics."""
     cdef int left = tree.nodes[node].left, right = left ^ 1
+    cdef double[2] sums
+    sums[0] = sums[1] = 0.0
     free_set(tree, node)
     open_node(tree, node)
     if tree.visited != NULL:
         tree.visited[node] = max(tree.visited[left], tree.visited[right])
-    if tree.moments != NULL:
-        tree.moments[2 * <Py_ssize_t>node] = tree.moments[2 * <Py_ssize_t>node + 1] = 0.0
-        add_leaf(tree, left, &tree.nodes[node].threshold, tree.moments + 2 * <Py_ssize_t>node)
-        add_leaf(tree, right, &tree.nodes[node].threshold, tree.moments + 2 * <Py_ssize_t>node)
-    else:
+    if tree.moments == NULL:
         merge_classes(tree, node, left, right)
+        cut(tree, left)
+        return
+    add_leaf(tree, left, &tree.nodes[node].threshold, sums)
+    add_leaf(tree, right, &tree.nodes[node].threshold, sums)
+    tree.nodes[node].left = tree.nodes[left].left
     cut(tree, left)
+    memcpy(moments_of(tree, node), sums, 2 * sizeof(double))
 
 
 cdef void merge_classes(Tree* tree, int node, int left, int right) noexcept nogil:
@@ -562,10 +572,10 @@ cdef void open_node(Tree* tree, int node) noexcept nogil:
 
 
 cdef void empty(Tree* tree, int node) noexcept nogil:
-    """Make a node an empty leaf, whatever its memory holds."""
-    open_node(tree, node)
+    """Empty the statistics of a leaf without cells."""
+    tree.nodes[node].threshold = 0.0
     if tree.moments != NULL:
-        tree.moments[2 * <Py_ssize_t>node] = tree.moments[2 * <Py_ssize_t>node + 1] = 0.0
+        moments_of(tree, node)[0] = moments_of(tree, node)[1] = 0.0
     if tree.visited != NULL:
         tree.visited[node] = 0.0
 
@@ -579,6 +589,8 @@ cdef void clear(Tree* tree, int leaf) noexcept nogil:
 
 cdef void drop_classes(Tree* tree, int leaf) noexcept nogil:
     """Leave no class in a leaf."""
+    if tree.moments != NULL:
+        return
     while first_cell(tree, leaf) >= 0:
         drop_first(tree, leaf)
     tree.nodes[leaf].left = -1

@@ -11,8 +11,8 @@ from .split cimport ONE_VALUE, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
     begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_in_leaves, free_tree,
-    give_set, hold_splits, is_leaf, mark_in_leaves, n_nodes_of, next_below, parent_of, plant,
-    reserve_cells, reserve_pairs, shrink, uproot,
+    give_set, hold_splits, is_leaf, mark_in_leaves, mean_of, n_nodes_of, next_below, parent_of,
+    plant, reserve_cells, reserve_pairs, shrink, uproot,
 )
 from .value_sets cimport ValueSet, codes_of, values_at
 
@@ -30,8 +30,8 @@ NODE = np.dtype([
 ])
 CELL = np.dtype([("cell_weights", "f8"), ("cell_codes", "i4"), ("next_cells", "i4")])
 # Arrays of a state that hold those of all trees, one after the other.
-PER_NODE = (*NODE.names, "moments", "visited")
-PER_PAIR = ("gains", "impurities")
+PER_NODE = (*NODE.names, "visited")
+PER_PAIR = ("moments", "gains", "impurities")
 N_USED, FREE_PAIR, N_CELLS, FREE_CELL = range(4)    # columns of `counts`
 
 
@@ -332,7 +332,7 @@ cdef class Trees:
         return {
             **{name: nodes[name] for name in NODE.names},
             **{name: cells[name] for name in CELL.names},
-            "moments": view(tree.moments, "f8", (kind.regression * n, 2))[:n_used],
+            "moments": view(tree.moments, "f8", (kind.regression * (n // 2), 2))[:n_used // 2],
             "visited": view(tree.visited, "f8", (kind.with_visits * n,))[:n_used],
             "gains": view(tree.gains, "f8", (n // 2,))[:n_used // 2],
             "impurities": view(
@@ -356,7 +356,8 @@ cdef class Trees:
         cdef Tree* tree
         counts, n, pairs = fields["counts"], len(fields["threshold"]), len(fields["gains"])
         used, cells = counts[:, N_USED].astype(np.int64), counts[:, N_CELLS].astype(np.int64)
-        lengths = {"moments": n * self.kind.regression, "visited": n * self.kind.with_visits,
+        lengths = {"moments": pairs * self.kind.regression,
+                   "visited": n * self.kind.with_visits,
                    "impurities": pairs * self.kind.with_impurities}
         require(np.all((used >= 2) & (used % 2 == 0) & (cells >= 0)) and used.sum() == n
                 and cells.sum() == len(fields["cell_codes"])
@@ -478,7 +479,9 @@ cdef int check_leaves(Tree* tree, int n_values) except -1:
         require(weight == 0.0 or (weight >= FAINTEST_WEIGHT and weight <= LARGEST_FLOAT),
                 "Trees: a weight is negative, not finite, or too small for full precision")
         if tree.moments != NULL:
-            require(this.left == -1 and abs(tree.moments[2 * node]) <= 2.0 * LARGEST_TARGET,
+            require(this.left == -2 - moments_below(tree, node),
+                    "Trees: a leaf has the moments of another one")
+            require(abs(mean_of(tree, node)) <= 2.0 * LARGEST_TARGET,
                     "Trees: a mean is not one of targets")
             continue
         require(this.left < n_values and (this.left != -1 or weight == 0.0),
@@ -491,6 +494,13 @@ cdef int check_leaves(Tree* tree, int n_values) except -1:
     require(n + tree.n_free_cells == tree.n_cells_used,
             "Trees: a cell is neither of a leaf nor free")
     return 0
+
+
+cdef int moments_below(const Tree* tree, int leaf) noexcept nogil:
+    """The number of the moments of a leaf, see the header of `tree`."""
+    while parent_of(tree, leaf) >= 0 and tree.nodes[parent_of(tree, leaf)].left == leaf:
+        leaf = parent_of(tree, leaf)
+    return leaf >> 1
 
 
 cdef double weight_of_cells(const Tree* tree, int cell) noexcept nogil:

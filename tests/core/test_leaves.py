@@ -89,6 +89,16 @@ def test_a_weight_needs_a_class(code: int, weight: float) -> None:
         Trees.restored(values)
 
 
+def test_the_moments_of_another_leaf_are_refused() -> None:
+    """Their number follows from the place of the leaf in its tree."""
+    trees = Trees(regression=True)
+    trees.add_tree()
+    state = dict(trees.state())
+    with pytest.raises(StateError, match="the moments of another one"):
+        Trees.restored(state | {"left": np.array([-3, -2], np.int32)})
+    assert Trees.restored(state).state().keys() == state.keys()
+
+
 def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
     """A row of 1,024 classes would take 8 kB."""
     rng = random.Random(1)
