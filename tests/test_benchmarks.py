@@ -136,6 +136,17 @@ def test_ablation(task: str, stream: str) -> None:
     assert "| one window of 2,000 " in shown
 
 
+@pytest.mark.parametrize(
+    ("task", "stream", "behind"),
+    [("classification", "Phishing", "none"), ("regression", "TrumpApproval", "TrumpApproval 0.")],
+)
+def test_no_change(task: str, stream: str, behind: str) -> None:
+    """A line for each stream, and one that names those where the last target is better."""
+    shown = succeed("studies.no_change", "--task", task, "--streams", stream, "--limit", 65)
+    assert f"| {stream} " in shown
+    assert f"behind no change by more than 0.001: {behind}" in shown
+
+
 def test_first_samples() -> None:
     """A line for each learner, of all streams."""
     [found] = tables.read(succeed("studies.first_samples", "--streams", "Phishing", "--limit", 60))

@@ -50,28 +50,33 @@ class Node(cart.Node):
 
 @dataclass
 class Standard:
-    """The regressors of a tree, in standard deviations from their means."""
+    """The regressors of a tree, in standard deviations from their means, within limits."""
 
     columns: list[int]
     centers: Values
     deviations: Values
+    lows: Values
+    highs: Values
 
     def __call__(self, x: Sequence[float]) -> Values:
         values = np.array([value_of(x, column) for column in self.columns])
         z = (values - self.centers) / self.deviations
-        return np.where(np.isnan(z), 0.0, z)
+        return np.where(np.isnan(z), 0.0, np.clip(z, self.lows, self.highs))
 
 
-def standard_of(samples: list[Sample], numeric: list[int]) -> Standard:
-    """The first numeric features, without those that do not vary."""
+def standard_of(samples: list[Sample], numeric: list[int], in_range: bool = False) -> Standard:
+    """The first numeric features, without those that do not vary; limited to their range or not."""
     found = []
     for column in numeric[:MAX_REGRESSORS]:
         values = present(samples, column)
         if not pure(values):
             weight, center, squares = moments(values)
-            found.append((column, center, (squares / weight) ** 0.5))
-    columns, centers, deviations = zip(*found, strict=True) if found else ((), (), ())
-    return Standard(list(columns), np.array(centers), np.array(deviations))
+            deviation = (squares / weight) ** 0.5
+            ends = [end(s.y for s in values) - center for end in (min, max)]
+            limits = [end / deviation for end in ends] if in_range else [-math.inf, math.inf]
+            found.append((column, center, deviation, *limits))
+    columns, *numbers = zip(*found, strict=True) if found else [()] * 5
+    return Standard(list(columns), *(np.array(each, dtype=float) for each in numbers))
 
 
 @dataclass

@@ -284,7 +284,7 @@ class NaiveExtraTrees(abc.ABC):
             least = max(rules.min_samples_leaf, LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n)
             rules = replace(rules, min_samples_leaf=least)
         elif tree.kind == "root":
-            tree.models[0] = ridge(samples, standard_of(samples, numeric))
+            tree.models[0] = ridge(samples, standard_of(samples, numeric, in_range=True))
         tree.root.samples = [tree.residual(sample) for sample in samples]
         rng = NaiveRng(self.seed, number, group.begun, RENEW)
         n_present = sum(column in offered for column, _ in row_of(samples[-1].x))

@@ -6,9 +6,10 @@ Probabilities that a way has changed are corrected: weights and undersampling mu
 known factor, by which they are divided again.
 
     python -m examples.benchmarks.studies.rare_classes --samples 20000
+    python -m examples.benchmarks.studies.rare_classes --streams hyperplane --samples 40000
     python -m examples.benchmarks.studies.rare_classes --thresholds --samples 10000
 
-The second command shows kappa if the rare label of a table is predicted where it is the more
+The third command shows kappa if the rare label of a table is predicted where it is the more
 probable one, or where its probability is above twice its share of the samples so far.
 """
 
@@ -20,9 +21,11 @@ import math
 import random
 import statistics
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from river import metrics
+from river.datasets import synth
 
 import river_extra_trees as ret
 from examples.benchmarks.common import streams, tables
@@ -40,8 +43,10 @@ STREAMS: dict[str, tuple[Any, float | None]] = {
     "bank_marketing": ("yes", 0.01),
     "default_credit": (1, 0.01),
 }
+MADE = "hyperplane"  # of river.datasets.synth, with 0.5 % positive samples
 TWO_LABELS = ("mammography", "ozone_1hr", "jm1", "default_credit", "kc1", "pc1")
 LONG = (50, 200, 1000, 5000, 20_000, 40_000)
+FROM_200 = (200, 1200, 5000, 16_000)
 SMALLEST = 1e-6  # probability in a log loss
 
 
@@ -54,29 +59,19 @@ class Way:
         Weight of the positive samples.
     share
         Share of the positive samples among those that are learned; None learns all.
-    n_forests
-        Number of forests that share 100 trees; each leaves out other samples.
-    in_leaves
-        Give the common samples that are learned the weight of those left out, so that the leaves
-        count all; else the probabilities are corrected.
     window_sizes
-        Of the forests; None: the default.
+        Of the forest; None: the default.
     """
 
     def __init__(
         self,
         weight: float = 1.0,
         share: float | None = None,
-        n_forests: int = 1,
-        in_leaves: bool = False,
         window_sizes: tuple[int, ...] | None = None,
     ) -> None:
-        self.weight, self.share, self.in_leaves = weight, share, in_leaves
+        self.weight, self.share = weight, share
         sizes = {} if window_sizes is None else {"window_sizes": window_sizes}
-        self.models = [
-            ret.ExtraTreesClassifier(n_models=100 // n_forests, seed=i, **sizes)
-            for i in range(n_forests)
-        ]
+        self.model = ret.ExtraTreesClassifier(seed=0, **sizes)
         self.rng = random.Random(1)
         self.n = [1.0, 1.0]  # negative and positive samples so far
 
@@ -88,17 +83,14 @@ class Way:
 
     def predict(self, x: Any) -> float:
         """Return the probability of the positive label."""
-        shares = (model.predict_proba_one(x).get(True, 0.0) for model in self.models)
-        share = statistics.fmean(shares)
-        odds = 1.0 if self.in_leaves else self.odds()
-        return share / (share + odds * (1.0 - share))
+        share = self.model.predict_proba_one(x).get(True, 0.0)
+        return share / (share + self.odds() * (1.0 - share))
 
     def learn(self, x: Any, y: bool) -> None:
         """Learn a sample, or leave it out."""
         self.n[y] += 1.0
-        for model in self.models:
-            if self.share is None or y or self.rng.random() * self.odds() < 1.0:
-                model.learn_one(x, y, self.weight if y else self.odds() if self.in_leaves else 1.0)
+        if self.share is None or y or self.rng.random() * self.odds() < 1.0:
+            self.model.learn_one(x, y, self.weight if y else 1.0)
 
 
 WAYS = {
@@ -107,20 +99,23 @@ WAYS = {
     "w=20": lambda: Way(weight=20.0),
     "w=100": lambda: Way(weight=100.0),
     "windows up to 40,000": lambda: Way(window_sizes=LONG),
-    "undersampled to 10 %, weighted": lambda: Way(share=0.1, in_leaves=True),
+    "windows from 200": lambda: Way(window_sizes=FROM_200),
     "undersampled to 5 %": lambda: Way(share=0.05),
     "undersampled to 10 %": lambda: Way(share=0.1),
     "undersampled to 20 %": lambda: Way(share=0.2),
     "undersampled to 50 %": lambda: Way(share=0.5),
-    "4 forests, undersampled to 10 %": lambda: Way(share=0.1, n_forests=4),
-    "4 forests, undersampled to 50 %": lambda: Way(share=0.5, n_forests=4),
 }
 
 
 def rows_of(name: str, n: int) -> list[tuple[Any, bool]]:
     """Return the rows of a table, whose rare label is True."""
-    label, wanted = STREAMS[name]
-    rows = streams.load(name, "classification", n if wanted is None else 2 * n)
+    rows: Iterable[tuple[Any, Any]]
+    if name == MADE:
+        label, wanted = 1, 0.005
+        rows = synth.Hyperplane(seed=1, noise_percentage=0.0).take(2 * n)
+    else:
+        label, wanted = STREAMS[name]
+        rows = streams.load(name, "classification", n if wanted is None else 2 * n)
     found = [(x, bool(y == label)) for x, y in rows]
     if wanted is not None:
         n_positive = sum(y for _, y in found)
@@ -167,7 +162,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--samples", type=int, default=20_000)
-    parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
+    parser.add_argument("--streams", nargs="+", choices=[*STREAMS, MADE], default=list(STREAMS))
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--thresholds", action="store_true", help="kappa with two thresholds")
     options = parser.parse_args()

@@ -757,23 +757,26 @@ static inline void encode_floats(const float *const *values, int n, const int *p
 
 /* ------------------------------------------------------------------------------- regressors */
 
-INLINE Doubles standardised(Doubles value, Doubles center, Doubles scale, double limit) {
+INLINE Doubles standardised(Doubles value, Doubles center, Doubles scale, Doubles low,
+                            Doubles high) {
     Doubles z = multiply_doubles(subtract_doubles(value, center), scale);
-    return where_present(z, least_doubles(largest_doubles(z, all_doubles(-limit)), all_doubles(limit)));
+    return where_present(z, least_doubles(largest_doubles(z, low), high));
 }
 
-/* Replace n values by (value - center) * scale, at most `limit` in size; missing ones by 0. */
+/* Replace n values by (value - center) * scale, from low to high; missing ones by 0. */
 static inline void standardise(double *values, int n, const double *centers, const double *scales,
-                               double limit) {
+                               const double *lows, const double *highs) {
     int i;
     for (i = 0; i + 2 <= n; i += 2)
         store_doubles(values + i, standardised(load_doubles(values + i), load_doubles(centers + i),
-                                               load_doubles(scales + i), limit));
+                                               load_doubles(scales + i), load_doubles(lows + i),
+                                               load_doubles(highs + i)));
     if (n & 1) {
         double each[2];
         i = n - 1;
         store_doubles(each, standardised(all_doubles(values[i]), all_doubles(centers[i]),
-                                         all_doubles(scales[i]), limit));
+                                         all_doubles(scales[i]), all_doubles(lows[i]),
+                                         all_doubles(highs[i])));
         values[i] = each[0];
     }
 }
@@ -781,19 +784,20 @@ static inline void standardise(double *values, int n, const double *centers, con
 /* Add the term of a regressor in the model of each of n rows. */
 static inline void add_terms(double *totals, const double *const *models, int regressor,
                              const double *values, int n, double center, double scale,
-                             double limit) {
+                             double low, double high) {
     Doubles centers = all_doubles(center), scales = all_doubles(scale);
+    Doubles lows = all_doubles(low), highs = all_doubles(high);
     double last[2];
     int i;
     for (i = 0; i + 2 <= n; i += 2) {
-        Doubles z = standardised(load_doubles(values + i), centers, scales, limit);
+        Doubles z = standardised(load_doubles(values + i), centers, scales, lows, highs);
         Doubles of_model = two_doubles(models[i][regressor], models[i + 1][regressor]);
         store_doubles(totals + i, add_doubles(load_doubles(totals + i),
                                               multiply_doubles(of_model, z)));
     }
     if (n & 1) {
         i = n - 1;
-        store_doubles(last, standardised(all_doubles(values[i]), centers, scales, limit));
+        store_doubles(last, standardised(all_doubles(values[i]), centers, scales, lows, highs));
         totals[i] += models[i][regressor] * last[0];
     }
 }

@@ -8,7 +8,9 @@ prediction is the mean of a leaf plus a slope, which the model computes,
 
 limited to the range that the targets had where the model was fitted. Centers and scales are the
 means and standard deviations of the samples of the tree. A missing value has z_j = 0, and so has a
-feature without variance.
+feature without variance. The model of a whole tree does not extrapolate: its z_j stay in the range
+that they had in the samples of the tree. (Where labels are late, rows come from where none is known
+yet; one plane through the whole window was wrong there, those of leaves much less.)
 
 The coefficients b are those of a ridge regression on the n samples (Hoerl and Kennard 1970),
 
@@ -55,6 +57,8 @@ cdef class LinearModels:
     cdef int* columns                   # their columns
     cdef double* centers                # their means
     cdef double* scales                 # one over their standard deviations
+    cdef double* lows                   # limits of z: of the root's model, those in the window ...
+    cdef double* highs                  # ... else of what can be multiplied
     cdef int regressor_capacity
     cdef readonly int n_models
     cdef double* coefficients           # coefficients[model * width]: b, b' mean of z, the limit
@@ -90,14 +94,18 @@ cdef class LinearModels:
         free(self.columns)
         free(self.centers)
         free(self.scales)
+        free(self.lows)
+        free(self.highs)
         free(self.coefficients)
         free(self.of_nodes)
         self.columns, self.centers, self.scales = other.columns, other.centers, other.scales
+        self.lows, self.highs = other.lows, other.highs
         self.n_regressors, self.regressor_capacity = other.n_regressors, other.regressor_capacity
         self.coefficients, self.of_nodes = other.coefficients, other.of_nodes
         self.n_models, self.width, self.n_cells = other.n_models, other.width, other.n_cells
         self.n_nodes, self.node_capacity = other.n_nodes, other.node_capacity
         other.columns, other.centers, other.scales = NULL, NULL, NULL
+        other.lows, other.highs = NULL, NULL
         other.coefficients, other.of_nodes = NULL, NULL
         other.n_regressors = other.regressor_capacity = other.n_models = 0
         other.width, other.n_cells, other.n_nodes, other.node_capacity = 2, 0, 0, 0

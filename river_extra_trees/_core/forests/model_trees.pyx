@@ -32,9 +32,9 @@ from ..state import (
 
 cdef extern from "lanes.h":
     void standardise(double* values, int n, const double* centers, const double* scales,
-                     double limit) nogil
+                     const double* lows, const double* highs) nogil
     void add_terms(double* totals, const double* const* models, int regressor, const double* values,
-                   int n, double center, double scale, double limit) nogil
+                   int n, double center, double scale, double low, double high) nogil
 
 cdef enum:
     RUN = 16                    # samples of which the features are read together
@@ -50,6 +50,8 @@ FIELDS = {
     "columns": ("whole_numbers", np.int32, "regressors", {"most": MAX_COLUMNS - 1}),
     "centers": ("numbers", "regressors", FINITE),
     "scales": ("numbers", "regressors", {"least": 0.0, "most": LARGEST_FLOAT}),
+    "lows": ("numbers", "regressors", {"least": -LARGEST_Z, "most": LARGEST_Z}),
+    "highs": ("numbers", "regressors", {"least": -LARGEST_Z, "most": LARGEST_Z}),
     "coefficients": ("numbers", None, None, FINITE),
     "of_nodes": ("whole_numbers", np.int32, None, {"least": -1, "most": 2**31 - 1}),
 }
@@ -66,6 +68,8 @@ cdef class LinearModels:
         free(self.columns)
         free(self.centers)
         free(self.scales)
+        free(self.lows)
+        free(self.highs)
         free(self.coefficients)
         free(self.of_nodes)
 
@@ -75,6 +79,8 @@ cdef class LinearModels:
             self.columns = <int*>resized(self.columns, n_regressors, sizeof(int))
             self.centers = <double*>resized(self.centers, n_regressors, sizeof(double))
             self.scales = <double*>resized(self.scales, n_regressors, sizeof(double))
+            self.lows = <double*>resized(self.lows, n_regressors, sizeof(double))
+            self.highs = <double*>resized(self.highs, n_regressors, sizeof(double))
             self.regressor_capacity = n_regressors
         if n_cells > self.n_cells:
             self.coefficients = <double*>resized(self.coefficients, n_cells, sizeof(double))
@@ -115,7 +121,7 @@ cdef class LinearModels:
 
     cdef inline void standardise(self, double* z) noexcept nogil:
         """Replace the values of the regressors by z, missing ones by 0."""
-        standardise(z, self.n_regressors, self.centers, self.scales, LARGEST_Z)
+        standardise(z, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
 
     cdef double slope(self, const double* model, const double* z) noexcept nogil:
         """The slope of a model: the term beside the mean of its leaf."""
@@ -144,7 +150,8 @@ cdef class LinearModels:
             models[i], slopes[i] = model, -model[q]
         for k in range(q):
             buffer.gather(self.columns[k], places, n, values, 1)
-            add_terms(slopes, models, k, values, n, self.centers[k], self.scales[k], LARGEST_Z)
+            add_terms(slopes, models, k, values, n, self.centers[k], self.scales[k],
+                      self.lows[k], self.highs[k])
         for i in range(n):
             slopes[i] = min(max(slopes[i], -model[q + 1]), model[q + 1])
 
@@ -178,7 +185,7 @@ cdef class LinearModels:
             for k in range(self.n_regressors):
                 if self.columns[k] < n_columns:     # else all values are missing
                     add_terms(slopes + i, models, k, rows + self.columns[k] * stride + i, size,
-                              self.centers[k], self.scales[k], LARGEST_Z)
+                              self.centers[k], self.scales[k], self.lows[k], self.highs[k])
             for k in range(size):
                 slopes[i + k] = min(max(slopes[i + k], -models[k][self.n_regressors + 1]),
                                     models[k][self.n_regressors + 1])
@@ -238,7 +245,7 @@ cdef class LinearModels:
 
     def __sizeof__(self):
         return object.__sizeof__(self) + (
-            self.regressor_capacity * (sizeof(int) + 2 * sizeof(double))
+            self.regressor_capacity * (sizeof(int) + 4 * sizeof(double))
             + self.n_cells * sizeof(double) + self.node_capacity * sizeof(int))
 
     cdef dict views(self):
@@ -249,6 +256,8 @@ cdef class LinearModels:
             "columns": view(self.columns, "i4", room)[:n],
             "centers": view(self.centers, "f8", room)[:n],
             "scales": view(self.scales, "f8", room)[:n],
+            "lows": view(self.lows, "f8", room)[:n],
+            "highs": view(self.highs, "f8", room)[:n],
             "coefficients": view(
                 self.coefficients, "f8", (n_models, self.width))[:self.n_models],
             "of_nodes": view(self.of_nodes, "i4", (self.node_capacity,))[:self.n_nodes],
@@ -536,11 +545,16 @@ cdef class TreeGrowth:
             memset(self.weights, 0, models.n_regressors * sizeof(double))
             memset(models.centers, 0, models.n_regressors * sizeof(double))
             memset(models.scales, 0, models.n_regressors * sizeof(double))
+            for i in range(models.n_regressors):
+                models.lows[i], models.highs[i] = INFINITY, -INFINITY
 
     cdef inline void measure_sample(self, LinearModels models, const double* values, double weight,
                                     bint is_complete) noexcept nogil:
         """Add a sample to the means and variances of the features."""
         cdef int i, q = models.n_regressors
+        for i in range(q if self.kind == IN_ROOT else 0):   # a missing value is neither
+            models.lows[i] = values[i] if values[i] < models.lows[i] else models.lows[i]
+            models.highs[i] = values[i] if values[i] > models.highs[i] else models.highs[i]
         if not (self.has_gaps or is_complete):
             self.has_gaps = True
             for i in range(1, q):
@@ -556,7 +570,8 @@ cdef class TreeGrowth:
                     &models.centers[i], &models.scales[i], values[i], weight, self.weights[i])
 
     cdef void keep_varying(self, LinearModels models) noexcept nogil:
-        """Remove the features without a finite mean and a positive, finite variance."""
+        """Remove the features without a finite mean and a positive, finite variance; set limits."""
+        cdef bint is_limited = self.kind == IN_ROOT
         cdef int i, n = 0
         cdef double variance, scale
         for i in range(models.n_regressors):
@@ -567,6 +582,10 @@ cdef class TreeGrowth:
             if 0.0 < scale < INFINITY and -INFINITY < models.centers[i] < INFINITY:
                 models.columns[n], models.centers[n] = models.columns[i], models.centers[i]
                 models.scales[n] = scale
+                models.lows[n] = max((models.lows[i] - models.centers[n]) * scale if is_limited
+                                     else -INFINITY, -LARGEST_Z)
+                models.highs[n] = min((models.highs[i] - models.centers[n]) * scale if is_limited
+                                      else INFINITY, LARGEST_Z)
                 n += 1
         models.n_regressors, models.width = n, n + 2
 

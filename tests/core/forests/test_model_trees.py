@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import river_extra_trees as ret
+from river_extra_trees._core.forests.model_trees import KINDS
 from tests.tools.naive_forests import both
 
 ROOTS: dict[str, Any] = {"windows": [(200, 1)], "linear": ["root"], "max_features": None}
@@ -72,3 +74,17 @@ def test_a_huge_feature_is_no_regressor() -> None:
     slopes = [models.coefficients_of(0) for models in core.models[-2:]]
     assert all(set(each) == {0} and each[0] == pytest.approx(5.0, rel=0.3) for each in slopes)
     assert core.predict_number({"a": 0.5, "huge": 1.7e308}) == pytest.approx(3.5, abs=0.5)
+
+
+def test_the_model_of_a_window_does_not_extrapolate() -> None:
+    """Beyond the largest value that a feature had, the trees with such a model answer as there."""
+    rng = random.Random(1)
+    model = ret.ExtraTreesRegressor(seed=1)
+    rows = [{"a": rng.random(), "b": rng.random()} for _ in range(200)]
+    for x in rows:
+        model.learn_one(x, 3.0 * x["a"] + x["b"])
+    core = model._core
+    for tree, models in enumerate(core.models):
+        if models.kind == KINDS.index("root"):
+            within = core.number_of_tree(tree, {"a": max(x["a"] for x in rows), "b": 0.5})
+            assert core.number_of_tree(tree, {"a": 9.0, "b": 0.5}) == within
