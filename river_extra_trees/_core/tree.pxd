@@ -185,6 +185,9 @@ cdef struct Rows:           # rows[i], a row, has values[line * stride + i] in a
     const int* lines        # the line of each column; -1: all its values are missing. NULL: the
                             #   line has the number of the column
     Py_ssize_t n_columns    # with a line in `lines`; all values of later columns are missing
+    Py_ssize_t n_long       # lines from here on are short (`window`): in line n_long + i, only
+    const int* short_order      # row short_order[i] has a value,
+    const double* short_value   # short_value[i]
 
 
 cdef void walk_rows(const Tree* tree, const Rows* rows, const int* which, int n,
@@ -220,6 +223,7 @@ cdef inline Rows rows_by_column(const double* values, Py_ssize_t stride) noexcep
     """Rows with values[column * stride + i]."""
     cdef Rows rows
     rows.values, rows.stride, rows.lines, rows.n_columns = values, stride, NULL, 0
+    rows.n_long, rows.short_value, rows.short_order = 0, NULL, NULL
     return rows
 
 
@@ -227,17 +231,36 @@ cdef inline Rows rows_of(Window window) noexcept nogil:
     """The samples of a window; the number of a row is its slot."""
     cdef Rows rows
     rows.values, rows.stride = window.data, window.capacity
-    rows.lines, rows.n_columns = window.lines, window.n_columns
+    rows.lines, rows.n_columns, rows.n_long = window.lines, window.n_columns, window.n_long
+    rows.short_value, rows.short_order = window.short_value, window.short_order
     return rows
 
 
 cdef inline const double* column_in(const Rows* rows, Py_ssize_t column) noexcept nogil:
-    """The values of a column, or NULL if all are missing."""
+    """The values of a column, or NULL if all are missing, or all but one."""
     if rows.lines == NULL:
         return rows.values + column * rows.stride
-    if column >= rows.n_columns or rows.lines[column] < 0:
+    if column >= rows.n_columns or rows.lines[column] < 0 or rows.lines[column] >= rows.n_long:
         return NULL
     return rows.values + rows.lines[column] * rows.stride
+
+
+cdef inline bint has_one(const Rows* rows, Py_ssize_t column) noexcept nogil:
+    """Whether a column has a short line."""
+    return rows.lines != NULL and column < rows.n_columns and rows.lines[column] >= rows.n_long
+
+
+cdef inline double value_in(const Rows* rows, Py_ssize_t column, int row) noexcept nogil:
+    """The value of a row in a column."""
+    cdef const double* values = column_in(rows, column)
+    cdef Py_ssize_t line
+    if values != NULL:
+        return values[row]
+    if has_one(rows, column):
+        line = rows.lines[column] - rows.n_long
+        if rows.short_order[line] == row:
+            return rows.short_value[line]
+    return NAN
 
 
 cdef inline int walk_slot(const Tree* tree, Window window, int slot) noexcept nogil:

@@ -399,7 +399,7 @@ cdef void walk_rows(const Tree* tree, const Rows* rows, const int* which, int n,
             for i in range(here.n):
                 leaves[found[i]] = here.node
             continue
-        if here.n < FEW_ROWS:
+        if here.n < FEW_ROWS or has_one(rows, this.feature):
             for i in range(here.n):
                 alone[n_alone].node, alone[n_alone].row = here.node, found[i]
                 n_alone += 1
@@ -451,15 +451,13 @@ cdef inline void walk_alone(const Node* nodes, const Rows* rows, Walk* walks, in
     The node that a row reaches is read in its next step, when its memory has come into the cache.
     """
     cdef const Node* this
-    cdef const double* column
     cdef int i, node, row, n_left
     while n > 0:
         n_left = 0
         for i in range(n):
             node, row = walks[i].node, walks[i].row
             this, leaves[row] = &nodes[node], node
-            column = column_in(rows, this.feature)
-            node = this.left ^ <int>turn(this, column[row] if column != NULL else NAN, False)
+            node = this.left ^ <int>turn(this, value_in(rows, this.feature, row), False)
             fetch(&nodes[node])
             walks[n_left].node, walks[n_left].row = node, row
             n_left += this.turns != 0

@@ -7,7 +7,10 @@ the growth of trees need not sort them again.
 A column is live if a stored sample has a value in it, and only then it has a line, with memory for
 values and a sorted order. So time and memory depend on the samples in the window, not on what was
 ever seen. All values of other columns are missing. An order lists only the samples with a value,
-and a sample lists its columns: so what comes and goes costs what it holds.
+and a sample lists its columns: so what comes and goes costs what it holds. A line of one value is
+*short*, or a sample with thousands of new names would take memory for all of them in all slots. The
+second value moves the column to a *long* line, with a value per slot. Which line a column has is of
+no effect on answers.
 
 The samples of a growth are the sorted ones or, if none is sorted, all. A column is *sparse* if at
 most a quarter of them have a value in it. Of sparse columns that are equal, as all those are that
@@ -21,8 +24,9 @@ from .schema cimport Schema
 
 cdef class Window:
     cdef double* data           # data[line * capacity + slot], NaN if missing or if the slot is
-                                #   free; the start of the memory block that contains all arrays
-                                #   but `lines`
+                                #   free, of the n_long long lines; the start of the memory block
+                                #   that contains all arrays but `lines`
+    cdef double* short_value    # per short line, which have the numbers from n_long on
     cdef double* target         # per slot: code of the class, or the number
     cdef double* weight         # per slot: weight of the sample, > 0
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 if free
@@ -31,6 +35,7 @@ cdef class Window:
     cdef int* order             # order[line * capacity + rank] = slot: of the n_ordered[line]
                                 #   sorted samples with a value, ascending, ties in order of
                                 #   arrival; then of the fresh ones, in that order
+    cdef int* short_order       # short_order[line - n_long] = slot
     cdef int* by_arrival        # the n_sorted slots of `order`, in order of arrival
     cdef int* fresh             # the n_fresh slots pushed since the last `sort`, in that order
     cdef int* free_slots        # stack of capacity - size free slots
@@ -39,7 +44,8 @@ cdef class Window:
                                 #   memory of `merged`
     cdef int* lines             # per column: its line, or -1 if it is not live
     cdef int* live              # the n_live live columns, ascending
-    cdef int* free_lines        # stack of column_capacity - n_live free lines
+    cdef int* free_lines        # stacks of free lines: of n_long - n_live_long long ones; from
+                                #   n_long on, of short ones
     cdef int* column_of         # per line: its column, if it is live
     cdef int* n_held            # per line: number of stored samples with a value
     cdef int* n_ordered         # per line: number of sorted samples with a value
@@ -49,6 +55,7 @@ cdef class Window:
     cdef int capacity
     cdef readonly int n_columns     # columns pushed so far (the schema may have newer ones)
     cdef readonly int n_live
+    cdef readonly int n_live_long   # live columns with a long line
     cdef readonly int n_distinct
     cdef bint is_stale          # whether a sparse column has changed since `distinct` was found
     cdef int n_rated            # the power of two below the number of samples of a growth then
@@ -57,30 +64,35 @@ cdef class Window:
     cdef readonly int n_fresh
     cdef readonly int n_sorted      # size - n_fresh
     cdef readonly int64_t n_seen    # number of samples pushed so far
+    cdef readonly int n_long        # number of long lines
     cdef int column_capacity        # number of lines
     cdef int n_lines                # capacity of `lines`
     cdef int n_lately               # live columns before the last `release` or `clear`
 
-    cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil
-    cdef int reserve_rows(self, Schema schema, int capacity) except -1 nogil
+    cdef int reserve(self, int capacity, int n_columns, int n_new, int n_grown) except -1 nogil
+    cdef int reserve_row(self, Schema schema, int capacity) except -1 nogil
+    cdef int reserve_rows(self, Schema schema) except -1 nogil
     cdef int reserve_one(self, Schema schema, int most=*) except -1 nogil
-    cdef int reserve_lines(self, int n_columns) except -1 nogil
     cdef void find_latest(self, int64_t* latest) noexcept nogil
     cdef void mark_classes(self, uint8_t* held) noexcept nogil
     cdef void keep_columns(self, const uint8_t* held) noexcept nogil
-    cdef int count_live(self, const int* columns, int n) noexcept nogil
+    cdef int count_new(self, Schema schema, int* n_grown) noexcept nogil
     cdef bint has_room(self, Schema schema) noexcept nogil
     cdef int fill(self, object data, object target, object weight, object arrival,
                   int n_sorted) except -1
-    cdef int move(self, int capacity, int column_capacity) except -1 nogil
+    cdef int move(self, int capacity, int n_long, int n_short) except -1 nogil
     cdef void keep_live(self) noexcept nogil
-    cdef void begin_column(self, int column) noexcept nogil
+    cdef void begin_column(self, int column, int slot) noexcept nogil
+    cdef int begin_long(self) noexcept nogil
+    cdef int grow_line(self, int column) noexcept nogil
+    cdef void give(self, int column, int slot, double value) noexcept nogil
     cdef void mark(self, int line, int slot) noexcept nogil
     cdef void unmark(self, int line, int slot) noexcept nogil
-    cdef void hold(self, int line, int slot) noexcept nogil
     cdef void insert(self, int line, int slot, double value) noexcept nogil
     cdef void remove(self, int line, int slot) noexcept nogil
     cdef void replace(self, int line, int slot, double value) noexcept nogil
+    cdef void give_all(self, int column, const double[:] values, int first, int stop) noexcept
+    cdef object column(self, int column)
     cdef tuple counts(self, int column)
     cdef bint is_marked(self, int column, int slot) noexcept nogil
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
@@ -92,13 +104,23 @@ cdef class Window:
     cdef int check_codes(self, Schema schema, int n_labels) except -1
     cdef int slot_at(self, int i) noexcept nogil
 
+    cdef inline double* values_in(self, Py_ssize_t line) noexcept nogil:
+        if line >= self.n_long:     # what lies in other slots is of other lines
+            return self.short_value + (line - self.n_long) - self.order_in(line)[0]
+        return self.data + line * self.capacity
+
+    cdef inline int* order_in(self, Py_ssize_t line) noexcept nogil:
+        if line >= self.n_long:
+            return self.short_order + (line - self.n_long)
+        return self.order + line * self.capacity
+
     cdef inline double* values_of(self, int column) noexcept nogil:
-        """The values of a live column, by slot."""
-        return self.data + <Py_ssize_t>self.lines[column] * self.capacity
+        """The values of a live column by slot, to be read in slots that have a value."""
+        return self.values_in(self.lines[column])
 
     cdef inline int* order_of(self, int column) noexcept nogil:
         """The sorted slots of a live column."""
-        return self.order + <Py_ssize_t>self.lines[column] * self.capacity
+        return self.order_in(self.lines[column])
 
     cdef inline int n_growing(self, int column) noexcept nogil:
         """Number of samples of a growth with a value in a live column."""
@@ -120,6 +142,7 @@ cdef class Window:
         return self.is_few(self.n_growing(column))
 
     cdef inline double value(self, Py_ssize_t column, int slot) noexcept nogil:
-        if column >= self.n_columns or self.lines[column] < 0:
+        if column >= self.n_columns or self.lines[column] < 0 or (
+                self.lines[column] >= self.n_long and self.order_of(<int>column)[0] != slot):
             return NAN
         return self.values_of(<int>column)[slot]

@@ -22,19 +22,27 @@ cdef extern from "bits.h":
 
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
-    WIDE = 1 << 10              # a row with more values is wide
     MANY_FREE = 64              # number of free lines that are always kept
+    FEW_COLUMNS = 16            # if all columns are no more, they get long lines at once
 
 
-cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
+cdef size_t block_size(size_t capacity, size_t n_long, size_t n_short) noexcept nogil:
     """Bytes of the memory block that contains all arrays of a window."""
-    return capacity * (columns * (sizeof(double) + sizeof(int))
-                       + words_of(columns) * sizeof(uint64_t)
-                       + 3 * sizeof(double) + 5 * sizeof(int)) + 8 * columns * sizeof(int)
+    return capacity * (n_long * (sizeof(double) + sizeof(int))
+                       + words_of(n_long + n_short) * sizeof(uint64_t)
+                       + 3 * sizeof(double) + 5 * sizeof(int)) + (
+        n_short * (sizeof(double) + sizeof(int)) + 8 * (n_long + n_short) * sizeof(int))
 
 
 cdef inline size_t words_of(size_t columns) noexcept nogil:
     return (columns + 63) // 64
+
+
+cdef inline int fitted(int n, int needed, int lately) noexcept nogil:
+    """A number of lines, n if it fits: where `needed` are live now, and `lately` were."""
+    if needed > n:
+        return max(needed, 2 * n)
+    return max(needed, lately) if n > MANY_FREE + 4 * max(needed, lately) else n
 
 
 cdef inline int place_of(const int* order, int n, const double* key, int slot) noexcept nogil:
@@ -43,6 +51,15 @@ cdef inline int place_of(const int* order, int n, const double* key, int slot) n
     while order[at] != slot:
         at += 1
     return at
+
+
+cdef void sort_live(Window window, int n) noexcept nogil:
+    """Sort the live columns, the first n of which are in order."""
+    cdef int i
+    for i in range(max(1, n), window.n_live):
+        if window.live[i - 1] > window.live[i]:
+            qsort(window.live, window.n_live, sizeof(int), compare)
+            return
 
 
 cdef int compare(const void* one, const void* other) noexcept nogil:
@@ -67,41 +84,54 @@ cdef class Window:
     """
 
     def __cinit__(self, int capacity=4):
-        self.move(max(1, capacity), 0)
+        self.move(max(1, capacity), 0, 0)
 
     def __dealloc__(self):
         free(self.data)
         free(self.lines)
 
-    cdef int move(self, int capacity, int column_capacity) except -1 nogil:
+    cdef int move(self, int capacity, int n_long, int n_short) except -1 nogil:
         """Move all arrays into a larger block. After a MemoryError the window is unchanged."""
-        cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
-        cdef size_t cells = <size_t>capacity * column_capacity
+        cdef char* block = <char*>zeroed(block_size(capacity, n_long, n_short), 1)
+        cdef size_t cells = <size_t>capacity * n_long
+        cdef int column_capacity = n_long + n_short, next_long = 0, next_short = n_long
         cdef Py_ssize_t line, old
         cdef int slot, i, n_free = self.capacity - self.size
         cdef double* data = <double*>block
-        cdef double* target = data + cells
+        cdef double* short_value = data + cells
+        cdef double* target = short_value + n_short
         cdef int64_t* arrival = <int64_t*>(target + 2 * <size_t>capacity)
         cdef uint64_t* lines_of = <uint64_t*>(arrival + capacity)
         cdef int* order = <int*>(lines_of + capacity * words_of(column_capacity))
-        cdef int* by_arrival = order + cells
+        cdef int* short_order = order + cells
+        cdef int* by_arrival = short_order + n_short
         cdef int* free_slots = by_arrival + 2 * <size_t>capacity
         cdef int* live = free_slots + 3 * <size_t>capacity
-        cdef int* column_of = live + 2 * <size_t>column_capacity
+        cdef int* free_lines = live + column_capacity
+        cdef int* column_of = free_lines + column_capacity
         cdef int* n_held = column_of + column_capacity
         cdef int* n_ordered = n_held + column_capacity
-        for line in range(self.n_live):
-            old = self.lines[self.live[line]]
-            memcpy(data + line * capacity, self.values_of(self.live[line]),
-                   self.capacity * sizeof(double))
-            for slot in range(self.capacity, capacity):
-                data[line * capacity + slot] = NAN
-            memcpy(order + line * capacity, self.order_of(self.live[line]),
-                   self.n_held[old] * sizeof(int))
+        for i in range(self.n_live):
+            old = self.lines[self.live[i]]
+            if old < self.n_long:
+                line = next_long
+                next_long += 1
+                memcpy(data + line * capacity, self.values_in(old), self.capacity * sizeof(double))
+                for slot in range(self.capacity, capacity):
+                    data[line * capacity + slot] = NAN
+                memcpy(order + line * capacity, self.order_in(old),
+                       self.n_held[old] * sizeof(int))
+            else:
+                line = next_short
+                next_short += 1
+                short_order[line - n_long] = self.order_in(old)[0]
+                short_value[line - n_long] = self.short_value[old - self.n_long]
             n_held[line], n_ordered[line] = self.n_held[old], self.n_ordered[old]
-            live[line] = column_of[line] = self.live[line]
-        for line in range(self.n_live, column_capacity):
-            live[2 * <Py_ssize_t>column_capacity - 1 - line] = <int>line
+            live[i] = column_of[line] = self.live[i]
+        for line in range(next_long, n_long):           # the lowest goes first
+            free_lines[n_long - 1 - line] = <int>line
+        for line in range(next_short, column_capacity):
+            free_lines[n_long + column_capacity - 1 - line] = <int>line
         for slot in range(self.capacity, capacity):
             arrival[slot] = -1
         if self.data != NULL:
@@ -117,41 +147,29 @@ cdef class Window:
             free_slots[capacity - 1 - slot] = slot
         self.data, self.target, self.weight = data, target, target + capacity
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
+        self.short_value, self.short_order = short_value, short_order
         self.fresh, self.free_slots = by_arrival + capacity, free_slots
         self.merged = self.leaf = free_slots + capacity
-        self.live, self.free_lines, self.column_of = live, live + column_capacity, column_of
+        self.live, self.free_lines, self.column_of = live, free_lines, column_of
         self.n_held, self.n_ordered = n_held, n_ordered
         self.distinct = n_ordered + column_capacity
         self.table = self.distinct + column_capacity
         self.lines_of, self.n_words = lines_of, words_of(column_capacity)
-        self.capacity, self.column_capacity = capacity, column_capacity
+        self.capacity, self.n_long, self.column_capacity = capacity, n_long, column_capacity
         self.is_stale = True
-        for line in range(self.n_live):
-            self.lines[live[line]] = <int>line
-            for i in range(n_held[line]):
-                self.mark(<int>line, order[line * capacity + i])
+        for line in range(next_short):
+            if line < next_long or line >= n_long:
+                self.lines[column_of[line]] = <int>line
+                for i in range(n_held[line]):
+                    self.mark(<int>line, self.order_in(line)[i])
         return 0
 
-    cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil:
-        """Allocate memory for samples, and for columns of which n_live are live.
+    cdef int reserve(self, int capacity, int n_columns, int n_new, int n_grown) except -1 nogil:
+        """Allocate memory for samples, for n_new short lines and for n_grown long ones.
 
         Slots and orders stay valid. A MemoryError changes nothing. Most lines that are not in use
         are given back.
         """
-        cdef int column_capacity = self.column_capacity, least
-        n_live = max(n_live, self.n_live)
-        least = max(n_live, self.n_lately)
-        self.reserve_lines(n_columns)
-        if n_live > column_capacity:
-            column_capacity = max(n_live, 2 * column_capacity)
-        elif column_capacity > MANY_FREE + 4 * least:
-            column_capacity = least
-        if capacity > self.capacity or column_capacity != self.column_capacity:
-            self.move(max(capacity, self.capacity), column_capacity)
-        return 0
-
-    cdef int reserve_lines(self, int n_columns) except -1 nogil:
-        """Allocate memory for the lines of columns."""
         cdef int column, n
         if n_columns > self.n_lines:
             n = max(n_columns, 2 * self.n_lines)
@@ -159,54 +177,100 @@ cdef class Window:
             for column in range(self.n_lines, n):
                 self.lines[column] = -1
             self.n_lines = n
+        cdef int n_short = self.column_capacity - self.n_long
+        cdef int new_long = fitted(self.n_long, self.n_live_long + n_grown, self.n_lately)
+        cdef int new_short = fitted(
+            n_short, self.n_live - self.n_live_long + n_new, self.n_lately)
+        if capacity > self.capacity or new_long != self.n_long or new_short != n_short:
+            self.move(max(capacity, self.capacity), new_long, new_short)
         return 0
 
-    cdef int reserve_rows(self, Schema schema, int capacity) except -1 nogil:
-        """Allocate memory for the columns of the rows that the schema holds."""
-        self.reserve_lines(schema.n_columns)
-        return self.reserve(capacity, schema.n_columns,
-                            self.count_live(schema.filled, schema.n_filled))
+    cdef int reserve_row(self, Schema schema, int capacity) except -1 nogil:
+        """Allocate memory for the row that the schema holds."""
+        cdef int n_grown, n_new = self.count_new(schema, &n_grown)
+        if self.n_live + n_new <= FEW_COLUMNS:
+            return self.reserve(capacity, schema.n_columns, 0, n_new)
+        return self.reserve(capacity, schema.n_columns, n_new, n_grown)
+
+    cdef int reserve_rows(self, Schema schema) except -1 nogil:
+        """Allocate memory for the columns of several rows, of which the schema holds a union."""
+        cdef int n_grown, n_new = self.count_new(schema, &n_grown)
+        return self.reserve(self.capacity, schema.n_columns, 0, n_new + n_grown)
 
     cdef int reserve_one(self, Schema schema, int most=LARGEST_WINDOW) except -1 nogil:
-        """Allocate memory for one more row of the schema: double the capacity, up to `most`.
-
-        To move the columns of a wide row again would take long, so it gets all of the capacity.
-        """
+        """Allocate memory for one more row of the schema: double the capacity, up to `most`."""
         cdef int capacity = self.capacity
         if self.size == capacity:
             capacity = 2 * capacity if capacity >= most else min(2 * capacity, most)
-        if schema.n_filled > WIDE and most < LARGEST_WINDOW:
-            self.reserve_lines(schema.n_columns)
-            if self.count_live(schema.filled, schema.n_filled) > self.column_capacity:
-                capacity = max(capacity, most)
-        return self.reserve_rows(schema, capacity)
+        return self.reserve_row(schema, capacity)
 
-    cdef int count_live(self, const int* columns, int n) noexcept nogil:
-        """Number of live columns if these are live, too."""
-        cdef int k, n_live = self.n_live
-        for k in range(n):
-            n_live += self.lines[columns[k]] < 0
-        return n_live
+    cdef int count_new(self, Schema schema, int* n_grown) noexcept nogil:
+        """Number of columns of the schema's row that are not live, and of those in short lines."""
+        cdef int k, n_new = 0, column
+        n_grown[0] = 0
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            if column >= self.n_lines or self.lines[column] < 0:
+                n_new += 1
+            else:
+                n_grown[0] += self.lines[column] >= self.n_long
+        return n_new
 
     cdef bint has_room(self, Schema schema) noexcept nogil:
-        """Whether there is memory for the columns of the rows that the schema holds."""
-        return schema.n_columns <= self.n_lines and (
-            self.count_live(schema.filled, schema.n_filled) <= self.column_capacity)
+        """Whether there is memory for the columns of several rows, see `reserve_rows`."""
+        cdef int n_grown, n_new = self.count_new(schema, &n_grown)
+        return (schema.n_columns <= self.n_lines
+                and self.n_live_long + n_new + n_grown <= self.n_long)
 
-    cdef void begin_column(self, int column) noexcept nogil:
-        """Make a column live, without values yet. `reserve` has allocated the memory."""
-        cdef int i = self.n_live, slot
-        cdef int line = self.free_lines[self.column_capacity - self.n_live - 1]
-        cdef double* data = self.data + <Py_ssize_t>line * self.capacity
-        for slot in range(self.capacity):
-            data[slot] = NAN
-        while i > 0 and self.live[i - 1] > column:
-            i -= 1
-        memmove(self.live + i + 1, self.live + i, (self.n_live - i) * sizeof(int))
-        self.live[i] = self.column_of[line] = column
+    cdef void begin_column(self, int column, int slot) noexcept nogil:
+        """Make a column live, with a short line if there is one; a long one may get the value, too.
+
+        The columns are in order again after `sort_live`.
+        """
+        cdef int n_free = self.column_capacity - self.n_long - self.n_live + self.n_live_long
+        cdef int line = (self.free_lines[self.n_long + n_free - 1] if n_free > 0
+                         else self.begin_long())
+        self.live[self.n_live] = self.column_of[line] = column
         self.lines[column] = line
         self.n_held[line] = self.n_ordered[line] = 0
+        self.order_in(line)[0] = slot
         self.n_live += 1
+
+    cdef int begin_long(self) noexcept nogil:
+        """Take a free long line, without values."""
+        cdef int line = self.free_lines[self.n_long - 1 - self.n_live_long], slot
+        cdef double* data = self.values_in(line)
+        for slot in range(self.capacity):
+            data[slot] = NAN
+        self.n_live_long += 1
+        return line
+
+    cdef int grow_line(self, int column) noexcept nogil:
+        """Move the value of a column from its short line to a long one, which is returned."""
+        cdef int old = self.lines[column], slot = self.order_in(old)[0]
+        cdef int n_short = self.n_live - self.n_live_long, line = self.begin_long()
+        self.values_in(line)[slot] = self.values_in(old)[slot]
+        self.order_in(line)[0] = slot
+        self.n_held[line], self.n_ordered[line] = self.n_held[old], self.n_ordered[old]
+        self.unmark(old, slot)
+        self.mark(line, slot)
+        self.free_lines[self.column_capacity - n_short] = old
+        self.lines[column], self.column_of[line] = line, column
+        return line
+
+    cdef void give(self, int column, int slot, double value) noexcept nogil:
+        """Give a fresh sample its value in a column."""
+        cdef int line
+        if self.lines[column] < 0:
+            self.begin_column(column, slot)
+        elif self.lines[column] >= self.n_long:
+            self.grow_line(column)
+        line = self.lines[column]
+        self.values_in(line)[slot] = value
+        self.order_in(line)[self.n_held[line]] = slot
+        self.is_stale |= self.n_sorted == 0 and self.is_few(self.n_held[line])
+        self.n_held[line] += 1
+        self.mark(line, slot)
 
     cdef inline void mark(self, int line, int slot) noexcept nogil:
         """Note that a sample has a value in a line."""
@@ -214,14 +278,6 @@ cdef class Window:
 
     cdef inline void unmark(self, int line, int slot) noexcept nogil:
         self.lines_of[slot * self.n_words + (line >> 6)] &= ~(<uint64_t>1 << (line & 63))
-
-    cdef inline void hold(self, int line, int slot) noexcept nogil:
-        """List a fresh sample that has a value in a line."""
-        cdef int n = self.n_held[line]
-        self.order[<Py_ssize_t>line * self.capacity + n] = slot
-        self.n_held[line] = n + 1
-        self.is_stale |= self.n_sorted == 0 and self.is_few(n)
-        self.mark(line, slot)
 
     cdef void find_latest(self, int64_t* latest) noexcept nogil:
         """Write the number of the latest sample with a value in each live column."""
@@ -244,20 +300,24 @@ cdef class Window:
 
     cdef void keep_columns(self, const uint8_t* held) noexcept nogil:
         """Free the lines of the columns without a value, or of those that are not marked."""
-        cdef int i, j, column, line, n = self.n_live
+        cdef int i, j, column, line, kept = 0, n = self.n_live
         cdef const int* order
-        self.n_live = 0
         for i in range(n):
             column = self.live[i]
             line = self.lines[column]
             if (held != NULL and held[column]) or (held == NULL and self.n_held[line] > 0):
-                self.live[self.n_live] = column
-                self.n_live += 1
+                self.live[kept] = column
+                kept += 1
                 continue
             order = self.order_of(column)
             for j in range(self.n_held[line]):
                 self.unmark(line, order[j])
-            self.free_lines[self.column_capacity - n + i - self.n_live] = line
+            if line < self.n_long:
+                self.free_lines[self.n_long - self.n_live_long] = line
+                self.n_live_long -= 1
+            else:
+                self.free_lines[self.column_capacity - self.n_live + self.n_live_long] = line
+            self.n_live -= 1
             self.lines[column] = -1
         self.is_stale |= self.n_live < n
 
@@ -269,9 +329,7 @@ cdef class Window:
         missing. Call `reserve` before.
         """
         cdef Py_ssize_t column
-        cdef int i, k, slot, line
-        cdef bint adjacent = n > 1      # whether slot follows slot, as in an empty window
-        cdef double* data
+        cdef int i, k, slot, n_live = self.n_live
         for i in range(n):
             slots[i] = -1
             if weights[i] > 0.0:
@@ -284,24 +342,13 @@ cdef class Window:
                 self.n_fresh += 1
                 self.n_seen += 1
                 self.size += 1
-            adjacent &= slots[i] >= 0 and slots[i] == slots[0] + i
         self.n_columns = max(self.n_columns, schema.n_columns)
         for k in range(schema.n_filled):
             column = schema.filled[k]
-            if self.lines[column] < 0:
-                i = 0
-                while i < n and (slots[i] < 0 or is_nan(values[column * stride + i])):
-                    i += 1
-                if i == n:
-                    continue
-                self.begin_column(<int>column)
-            line, data = self.lines[column], self.values_of(<int>column)
-            if adjacent:
-                memcpy(data + slots[0], values + column * stride, n * sizeof(double))
             for i in range(n):
                 if slots[i] >= 0 and not is_nan(values[column * stride + i]):
-                    data[slots[i]] = values[column * stride + i]
-                    self.hold(line, slots[i])
+                    self.give(<int>column, slots[i], values[column * stride + i])
+        sort_live(self, n_live)
 
     cdef void sort(self) noexcept nogil:
         """Merge the fresh samples into the sorted orders."""
@@ -328,8 +375,8 @@ cdef class Window:
 
     cdef void insert(self, int line, int slot, double value) noexcept nogil:
         """Give a sorted sample its value in a line."""
-        cdef int* order = self.order + <Py_ssize_t>line * self.capacity
-        cdef double* key = self.data + <Py_ssize_t>line * self.capacity
+        cdef int* order = self.order_in(line)
+        cdef double* key = self.values_in(line)
         cdef int n = self.n_ordered[line], at = rank(order, n, key, value, True)
         memmove(order + at + 1, order + at, (n - at) * sizeof(int))
         order[at], key[slot] = slot, value
@@ -338,8 +385,8 @@ cdef class Window:
 
     cdef void remove(self, int line, int slot) noexcept nogil:
         """Take its value in a line from a sorted sample."""
-        cdef int* order = self.order + <Py_ssize_t>line * self.capacity
-        cdef double* key = self.data + <Py_ssize_t>line * self.capacity
+        cdef int* order = self.order_in(line)
+        cdef double* key = self.values_in(line)
         cdef int n = self.n_ordered[line], at = place_of(order, n, key, slot)
         n -= 1
         memmove(order + at, order + at + 1, (n - at) * sizeof(int))
@@ -349,8 +396,8 @@ cdef class Window:
 
     cdef void replace(self, int line, int slot, double value) noexcept nogil:
         """`remove` and `insert`: only the slots between both places move."""
-        cdef int* order = self.order + <Py_ssize_t>line * self.capacity
-        cdef double* key = self.data + <Py_ssize_t>line * self.capacity
+        cdef int* order = self.order_in(line)
+        cdef double* key = self.values_in(line)
         cdef int n = self.n_ordered[line], gap = place_of(order, n, key, slot)
         cdef int to = rank(order, n, key, value, True)
         if to > gap:
@@ -368,14 +415,10 @@ cdef class Window:
         `reserve` must have allocated the memory, and there must be no fresh samples.
         """
         cdef const double* row = schema.row
-        cdef int n = self.n_sorted, slot = gone, gap = n, k, column, line
+        cdef int n = self.n_sorted, slot = gone, gap = n, k, column, line, n_live = self.n_live
         cdef Py_ssize_t word
         cdef uint64_t* lines
         cdef bint none_left = False
-        for k in range(schema.n_filled):
-            column = schema.filled[k]
-            if self.lines[column] < 0 and not is_nan(row[column]):
-                self.begin_column(column)
         self.n_columns = max(self.n_columns, schema.n_columns)
         if gone < 0:
             slot = self.free_slots[self.capacity - self.size - 1]
@@ -386,12 +429,17 @@ cdef class Window:
             column = schema.filled[k]
             if is_nan(row[column]):
                 continue
+            if self.lines[column] < 0:
+                self.begin_column(column, slot)
             line = self.lines[column]
             if lines[line >> 6] >> (line & 63) & 1:
                 self.replace(line, slot, row[column])
                 self.unmark(line, slot)
-            else:
-                self.insert(line, slot, row[column])
+                continue
+            if line >= self.n_long and self.n_held[line]:
+                line = self.grow_line(column)
+            self.insert(line, slot, row[column])
+        sort_live(self, n_live)
         for word in range(self.n_words):    # the columns that only the former sample has
             while lines[word]:
                 line = <int>(64 * word) + lowest_bit(lines[word])
@@ -434,7 +482,7 @@ cdef class Window:
                 while lines[word]:
                     line = <int>(64 * word) + lowest_bit(lines[word])
                     lines[word] &= lines[word] - 1
-                    self.data[<Py_ssize_t>line * self.capacity + slot] = NAN
+                    self.values_in(line)[slot] = NAN
                     n_gone[line] += 1
         for k in range(self.n_live):
             line = self.lines[self.live[k]]
@@ -489,8 +537,13 @@ cdef class Window:
         require(live == [other.live[i] for i in range(other.n_live)]
                 and live == [column for column in range(self.n_lines) if self.lines[column] >= 0],
                 "Window: the live columns are not those with a value")
-        lines = [self.lines[column] for column in live] + [
-            self.free_lines[i] for i in range(self.column_capacity - self.n_live)]
+        lines = [self.lines[column] for column in live]
+        n_short = self.n_live - self.n_live_long
+        require(sum([line < self.n_long for line in lines]) == self.n_live_long
+                and all([self.n_held[line] == 1 for line in lines if line >= self.n_long]),
+                "Window: a short line has more than one value")
+        lines += [self.free_lines[i] for i in range(self.n_long - self.n_live_long)] + [
+            self.free_lines[i] for i in range(self.n_long, self.column_capacity - n_short)]
         require(sorted(lines) == list(range(self.column_capacity)),
                 "Window: the lines are not all there once")
         for column in live:
@@ -501,10 +554,19 @@ cdef class Window:
                     "Window: a column is not sorted")
             require([slot for slot in range(self.capacity) if self.is_marked(column, slot)]
                     == [slot for slot in range(self.capacity)
-                        if not is_nan(self.values_of(column)[slot])],
+                        if not is_nan(self.value(column, slot))],
                     "Window: a sample does not list its columns")
-            require(all([is_nan(self.values_of(column)[slot]) for slot in slots[self.size:]]),
+            require(all([is_nan(self.value(column, slot)) for slot in slots[self.size:]]),
                     "Window: a free slot holds a value")
+
+    cdef object column(self, int column):
+        """The values of a live column in all slots."""
+        cdef int line = self.lines[column]
+        if line < self.n_long:
+            return view(self.values_in(line), "f8", (self.capacity,))
+        values = np.full(self.capacity, NAN)
+        values[self.order_in(line)[0]] = self.short_value[line - self.n_long]
+        return values
 
     cdef tuple counts(self, int column):
         """Number of sorted samples, and of all, with a value in a live column."""
@@ -525,8 +587,7 @@ cdef class Window:
         slots, shape = self.slots(), (self.capacity,)
         require_codes(
             "Window", schema.codes,
-            [(self.live[i], view(self.values_of(self.live[i]), "f8", shape)[slots])
-             for i in range(self.n_live)],
+            [(self.live[i], self.column(self.live[i])[slots]) for i in range(self.n_live)],
             view(self.target, "f8", shape)[slots], None if n_labels < 0 else n_labels)
         return 0
 
@@ -537,7 +598,8 @@ cdef class Window:
         return self.fresh[i - self.n_sorted] if i < self.size else self.free_slots[i - self.size]
 
     def __sizeof__(self):
-        return (object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
+        return (object.__sizeof__(self) + block_size(
+                    self.capacity, self.n_long, self.column_capacity - self.n_long)
                 + self.n_lines * sizeof(int))
 
     def state(self):
@@ -549,7 +611,7 @@ cdef class Window:
         slots, shape = np.array(self.slots(), np.intp), (self.capacity,)
         data = np.full((self.n_columns if n else 0, n), NAN)
         for column in [self.live[i] for i in range(self.n_live)]:
-            data[column] = view(self.values_of(column), "f8", shape)[slots]
+            data[column] = self.column(column)[slots]
         weight = view(self.weight, "f8", shape)[slots]
         arrival = view(self.arrival, "i8", shape)[slots]
         return without_defaults({
@@ -594,15 +656,14 @@ cdef class Window:
         """Copy valid samples into the empty window."""
         cdef int i, column, n = <int>len(target)
         room = (self.capacity,)
-        present = np.flatnonzero(~np.isnan(data).all(axis=1)) if n else []
-        self.reserve(self.capacity, <int>len(data), <int>len(present))
+        n_present = (~np.isnan(data)).sum(axis=1, dtype=np.int64) if n else np.zeros(0, np.int64)
+        present = np.flatnonzero(n_present)
+        n_long = len(present) if len(present) <= FEW_COLUMNS else np.count_nonzero(n_present > 1)
+        self.reserve(self.capacity, <int>len(data),
+                     <int>len(present) if len(present) > FEW_COLUMNS else 0, <int>n_long)
         self.n_columns = <int>len(data)
         for column in present:
-            self.begin_column(column)
-            view(self.values_of(column), "f8", room)[:n] = data[column]
-            for i in range(n_sorted):
-                if not is_nan(self.values_of(column)[i]):
-                    self.hold(self.lines[column], i)
+            self.give_all(column, data[column], 0, n_sorted)
         put_back({
             "target": view(self.target, "f8", room)[:n],
             "weight": view(self.weight, "f8", room)[:n],
@@ -616,10 +677,15 @@ cdef class Window:
             self.fresh[i] = n_sorted + i if i < self.n_fresh else -1
             self.leaf[i] = -1
         for column in present:
-            for i in range(n_sorted, n):
-                if not is_nan(self.values_of(column)[i]):
-                    self.hold(self.lines[column], i)
+            self.give_all(column, data[column], n_sorted, n)
+        sort_live(self, 0)
         return 0
+
+    cdef void give_all(self, int column, const double[:] values, int first, int stop) noexcept:
+        cdef int slot
+        for slot in range(first, stop):
+            if not is_nan(values[slot]):
+                self.give(column, slot, values[slot])
 
     def __reduce__(self):
         return reduced(type(self), self.state())

@@ -234,7 +234,7 @@ def store(Window window, Schema schema, x, double target):
     for column in range(schema.n_columns):
         schema.filled[column] = <int>column
     schema.n_filled = schema.n_columns
-    window.reserve(window.size + 1, schema.n_columns, schema.n_columns)
+    window.reserve(window.size + 1, schema.n_columns, schema.n_columns, schema.n_columns)
     window.push(&row[0], 1, schema, 1, &target, &weight, &slot)
     return slot
 

@@ -53,12 +53,17 @@ def test_max_features_counts_the_columns_with_a_value() -> None:
 
 @pytest.mark.parametrize("case", [case for case in SMALL if "Extra" not in case[0]], ids=str)
 def test_equal_columns_of_few_samples_count_once(case: tuple[str, int]) -> None:
-    """A wide sample is drawn and split as one name, and so are two with the same names."""
+    """A wide sample is drawn and split as one name, and so are two with the same names.
+
+    After it, a column with one value has a short line, with the same answers: `k` is split early.
+    """
     one, wide = make(case), make(case)
     rng = random.Random(2)
     for i in range(300):
         x = {name: rng.random() for name in "abcd"}
         y = int(x["a"] + x["b"] * x["c"] > 0.7)
+        if i < 60 or i % 30 == 0:
+            x["k"] = 2.0 * y + rng.random()
         n_names = 40 if i in (5, 17, 90, 171) else 0
         one.learn_one({**x, **{f"n{k}": 1.0 for k in range(min(1, n_names))}}, y)
         wide.learn_one({**x, **{f"n{k}": 1.0 for k in range(n_names)}}, y)
@@ -66,6 +71,19 @@ def test_equal_columns_of_few_samples_count_once(case: tuple[str, int]) -> None:
         if i % 50 == 0:
             wide = pickle.loads(pickle.dumps(wide))
     wide._core.check()
+
+
+@pytest.mark.parametrize("case", [case for case in TIGHTEST if "Extra" not in case[0]], ids=str)
+def test_a_name_that_one_sample_has_takes_little(case: tuple[str, int]) -> None:
+    """Not a value in every slot, of which there are hundreds."""
+    rng, names = random.Random(1), {f"n{k}": 1.0 for k in range(1_000)}
+    model = getattr(ret, case[0])(seed=1)
+    for i in range(130):
+        model.learn_one({"a": rng.random(), **(names if i == 105 else {})}, i % 2)
+    held = getattr(model._core, "pool" if "Dynamic" in case[0] else "window")
+    assert held.n_live == 1_001
+    assert held.size > 20
+    assert held.__sizeof__() < 1_000 * 150
 
 
 def seconds(model: Any, n: int, seed: int) -> float:

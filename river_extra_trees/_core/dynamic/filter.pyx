@@ -104,7 +104,7 @@ cdef class ParticleFilter(Particles):
         if leaving < 0:
             self.pool.reserve_one(self.schema, self.window)
         else:
-            self.pool.reserve_rows(self.schema, self.pool.capacity)
+            self.pool.reserve_row(self.schema, self.pool.capacity)
         follow(self)
         if leaving >= 0:
             retire_slot(self, leaving)

@@ -14,7 +14,7 @@ are collected and scored in batches.
 """
 
 from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY, exp, fmod, isfinite
+from libc.math cimport INFINITY, NAN, exp, fmod, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -217,9 +217,10 @@ cdef int new_child(Particles filter, int node, const Cut* cut, bint left) except
     cdef int n = n_left if left else old.n_active - n_left, i
     cdef int child = filter.trees.new_leaf(filter.trees.nodes[node].depth + 1, n)
     cdef Leaf* leaf = filter.trees.nodes[child].leaf
-    cdef double share = <double>n / old.n_active
+    cdef double share = <double>n / old.n_active, value
     for i in range(old.n_active):
-        if goes_left(&cut.split, column.x[column.order[i]]) == left:
+        value = column.x[column.order[i]] if i < column.n_present else NAN
+        if goes_left(&cut.split, value) == left:
             leaf.slots[leaf.n_active] = column.order[i]
             leaf.n_active += 1
     add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, n, filter.sample_weight)

@@ -38,7 +38,7 @@ cdef struct LeafParent:
 
 cdef struct Column:         # a live column of the pool, and the samples of the current leaf in it
     int feature
-    const double* x         # by slot
+    const double* x         # by slot, of those that have a value
     const int* ranked       # the slots of the pool in sorted order
     int* rank               # by slot: position in `ranked`
     int* order              # sorted slots of the leaf; missing values last

@@ -329,6 +329,7 @@ cdef class Forest(WindowEnsemble):
             if room == 0 and reader.weight() > 0.0:
                 begin_step(self)
                 self.reserve(n_labels)
+                self.window.reserve_rows(self.schema)
                 end_step(self)
                 room = self.room(n_labels)
             n = reader.read_ahead(stop, room, self.regression)

@@ -231,7 +231,7 @@ cdef class Shrubs(WindowEnsemble):
     cdef int reserve(self, int n_labels) except -1 nogil:
         """Make room for the row that the schema encoded last."""
         cdef int width = 1 if self.regression else n_labels
-        self.window.reserve_rows(self.schema, self.window_size)
+        self.window.reserve_row(self.schema, self.window_size)
         return self.reserve_outputs(width)
 
     cdef void forget_labels(self, const uint8_t* gone) noexcept:
@@ -714,7 +714,7 @@ cdef class Shrubs(WindowEnsemble):
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.let_grow(fields["window"], fields["trees"], self.history_of(fields["history"]))
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
-        self.window.reserve(self.window_size, 0, 0)
+        self.window.reserve(self.window_size, 0, 0, 0)
         require(self.trees.n_trees == len(fields["weights"]) <= self.n_models,
                 "Shrubs: more trees than there is room for, or than weights")
         self.width = 1 if self.regression else len(self.labels)
