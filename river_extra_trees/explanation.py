@@ -93,9 +93,9 @@ class Explanation:
         """Make the data of a sample."""
         if name != "data" or "_sample" not in self.__dict__:
             raise AttributeError(f"an Explanation has no attribute {name!r}")
-        sample = self.__dict__.pop("_sample")
-        data = self.__dict__["data"] = objects([sample.get(each) for each in self.feature_names])
-        return data
+        sample = self.__dict__["_sample"]
+        data = objects([sample.get(each) for each in self.feature_names])
+        return self.__dict__.setdefault("data", data)  # another thread may read it, too
 
     @property
     def output(self) -> typing.Any:

@@ -11,6 +11,8 @@ import pytest
 from river import datasets
 
 import river_extra_trees as ret
+from river_extra_trees import explanation as module
+from river_extra_trees._estimator.rows import objects
 from tests.naive import explanation as naive
 from tests.tools.crowded import crowded
 from tests.tools.definitions import by_definition, mean_of, naive_tree, share_of
@@ -27,6 +29,20 @@ def output(model: Any, x: dict[Any, Any], label: Any) -> float:
     if isinstance(model, ret.ExtraTreesClassifier) and p < 1.0:
         return math.log(p) - math.log1p(-p)
     return naive.log_odds(p)
+
+
+def test_data_are_there_while_another_thread_makes_them(monkeypatch: Any) -> None:
+    """The data of a sample are made when they are first read."""
+    found = module.Explanation.of_sample(0.0, np.zeros(1), {"a": 1.0}, ("a",), None, "path")
+
+    def read_twice(values: Any) -> Any:
+        monkeypatch.undo()
+        assert found.data.tolist() == [1.0]
+        return objects(values)
+
+    monkeypatch.setattr(module, "objects", read_twice)
+    assert found.data is found.data
+    assert found.data.tolist() == [1.0]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -134,8 +134,11 @@ cdef class Growth(ColumnLists):
     cdef int reserve(self, Tree* tree, const Kind* kind, int n_labels, int n_samples,
                      int64_t n_values, int max_features) except -1 nogil
     cdef inline int room(self) noexcept nogil:
-        """The number of samples for which the block is divided: small batches differ little."""
-        return (self.n_samples + 15) // 16 * 16
+        """The number of samples for which the block is divided: small batches differ little.
+
+        The memory of lists is that of the number itself.
+        """
+        return self.n_samples if self.is_sparse else (self.n_samples + 15) // 16 * 16
 
     cdef size_t lay_out(self) except 0 nogil
     cdef void trim(self) noexcept nogil

@@ -93,7 +93,8 @@ cdef class NodeValues:
             of_node += own * own / weight
             for i in range(i, j):
                 own = self.totals[numbers[i]]
-                of_values += own * own / self.weights[numbers[i]]
+                if own != 0.0:      # else the weight may be 0, too
+                    of_values += own * own / self.weights[numbers[i]]
                 self.totals[numbers[i]] = 0.0
             i = j
         return ((self.n_samples - 1) * (of_values - of_node) / (squares - of_node) - freedom

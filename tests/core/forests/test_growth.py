@@ -1,12 +1,15 @@
 """Growth on what its fast passes treat apart, node for node against the naive one."""
 
+import copy
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.naive.cart import Rules, Sample
+from tests.tools.estimators import CLASSES, frozen
 from tests.tools.growths import stepped
 from tests.tools.naive_forests import assert_same_trees, both, learn
 
@@ -119,6 +122,17 @@ def test_nominal_columns_that_tell_nothing(weights: list[float], regression: boo
     ]
     rules = {"min_samples_leaf": 4, "max_depth": 4}
     check(told, regression, 760, [(600, 6)], weights, rules=rules, max_features=3)
+
+
+@pytest.mark.parametrize("name", ["ExtraTreesClassifier", "ExtraTreesRegressor"])
+def test_nominal_values_next_to_no_weight_tell_nothing(name: str) -> None:
+    """Beside the largest weight of a growth, the smallest one is 0."""
+    model = CLASSES[name](n_models=2, window_sizes=(600,), seed=1)
+    for i in range(1000):
+        x = {"a": i % 9, "b": f"value {i % 8}"}
+        model.learn_one(x, i % 3, w=1e-300 if i % 8 else 1e100)
+    assert frozen(copy.deepcopy(model)) == frozen(model)
+    assert np.isfinite(model._core.state()["evidence"]).all()
 
 
 @pytest.mark.parametrize("regression", [False, True])
