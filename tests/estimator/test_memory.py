@@ -10,6 +10,7 @@ import pytest
 
 from river_extra_trees import persistence
 from tests.tools.contract import CORES, ENDS, Case
+from tests.tools.crowded import crowded
 from tests.tools.estimators import CLASSES, PARAMETERS, TIGHTEST, is_classifier, learn, make, stream
 
 LONG = "x" * 2000
@@ -119,3 +120,26 @@ def test_a_young_tree_is_small(name: str) -> None:
     nodes = 200 * (32 + 4 + 5 * 8)
     assert model.n_nodes > 1
     assert model._raw_memory_usage <= 6600 + 128 * (sample + 32) + nodes
+
+
+@pytest.mark.filterwarnings("ignore:the model holds", "ignore:the model tells")
+@pytest.mark.parametrize(
+    "kind", [pytest.param("values", marks=pytest.mark.slow), "names", "labels"]
+)
+@pytest.mark.parametrize("case", TIGHTEST, ids=str)
+def test_what_is_new_for_ever_takes_no_more_memory(case: Case, kind: str) -> None:
+    """Past the bounds of values that are remembered, of columns and of labels."""
+    if kind == "labels" and (not is_classifier(case) or case[0].startswith("Extra")):
+        pytest.skip("a regression has no labels, and extra trees store all of these")
+    bounds = {"names": (9, None), "labels": (None, 250)}.get(kind, (None, None))
+    model = crowded(make(case), *bounds)
+    n, rng, sizes = (17_000 if kind == "values" else 1_500), random.Random(1), [0, 0]
+    for i in range(2 * n):
+        x: dict[Any, Any] = {"a": rng.random()}
+        if kind != "labels":
+            x |= {f"name {i}": 1.0} if kind == "names" else {"b": f"value {i:6}"}
+        y = f"label {i // 5:4}" if kind == "labels" else x["a"] > 0.5
+        model.learn_one(x, y if is_classifier(case) else x["a"])
+        if i % n > 0.7 * n and i % 20 == 0:  # a growth takes memory for a while
+            sizes[i // n] = max(sizes[i // n], model._raw_memory_usage)
+    assert sizes[1] <= 1.2 * sizes[0] + 8_000, sizes

@@ -2,7 +2,8 @@
 
 But for `seen`, the streams are made: values have a label each, and 5 % of the labels are wrong, so
 that nothing can be right more often than .95. The columns show accuracy, of `useless` also the mean
-absolute error, of `seen` the log loss.
+absolute error, of `seen` the log loss. The last three tables show megabytes of a model and of the
+process, where each sample has a new value or name, or where a label comes after every 20 samples.
 
     python -m examples.benchmarks.studies.categories values
     python -m examples.benchmarks.studies.categories history
@@ -12,17 +13,25 @@ absolute error, of `seen` the log loss.
     python -m examples.benchmarks.studies.categories useless --samples 5000
     python -m examples.benchmarks.studies.categories columns --samples 3000
     python -m examples.benchmarks.studies.categories seen --samples 6000
+    python -m examples.benchmarks.studies.categories new_values --samples 80000
+    python -m examples.benchmarks.studies.categories new_names --samples 80000
+    python -m examples.benchmarks.studies.categories new_labels --samples 80000
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import multiprocessing
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
+import psutil
 from river import tree
 
 import river_extra_trees as ret
@@ -268,6 +277,36 @@ def of_columns(n: int) -> None:
     tables.show(["columns", "accuracy", "microseconds per sample"], lines)
 
 
+def memory_of(name: str, kind: str, n: int) -> list[str]:
+    """Return the memory of a model and of this process after n samples, half, and a quarter."""
+    rng, model, found = np.random.default_rng(0), learner(name), []
+    warnings.simplefilter("ignore")  # one says that the bounds are reached
+    for i in range(1, n + 1):
+        number = float(rng.random())
+        x: dict[str, Any] = {"number": number}
+        if kind != "labels":
+            x |= {"value": f"value {i}"} if kind == "values" else {f"name {i}": 1.0}
+        y: Any = f"label {i // 20}" if kind == "labels" else number > 0.5
+        model.predict_one(x)
+        model.learn_one(x, y if name.endswith("Classifier") else number)
+        if i in (n // 4, n // 2, n):
+            of_process = psutil.Process().memory_info().rss
+            found.append(f"{model._raw_memory_usage / 1e6:.1f} ({of_process / 1e6:.0f})")
+    return found
+
+
+def of_memory(kind: str, n: int) -> None:
+    """Show the memory of each learner, in a process of its own."""
+    regressors = [] if kind == "labels" else [
+        name.replace("Classifier", "Regressor") for name in FAMILIES
+    ]  # fmt: skip
+    lines = []
+    for name in [*FAMILIES, *regressors]:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            lines.append([name, *pool.submit(memory_of, name, kind, n).result()])
+    tables.show(["learner", *(f"{m:,} samples" for m in (n // 4, n // 2, n))], lines)
+
+
 def without_noise(n: int) -> Samples:
     """Yield 500 equally frequent values, whose labels are never wrong."""
     rng = np.random.default_rng(1)
@@ -285,6 +324,7 @@ TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "useless": (of_useless, 5_000),
     "columns": (of_columns, 3_000),
     "seen": (of_seen, 6_000),
+    **{f"new_{kind}": (partial(of_memory, kind), 80_000) for kind in ("values", "names", "labels")},
 }
 
 

@@ -38,7 +38,8 @@ cdef class ValueHistory:
     cdef readonly bint regression
     cdef Entries* columns       # columns[column]
     cdef int n_columns
-    cdef readonly int n         # number of entries
+    cdef readonly int n         # number of entries ...
+    cdef int most               # ... and its bound
     cdef readonly int64_t n_learned     # number of samples
 
     cdef int learn(self, Window window, int slot, Schema schema) except -1 nogil

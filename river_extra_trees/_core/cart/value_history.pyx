@@ -34,7 +34,7 @@ cdef class ValueHistory:
     """
 
     def __init__(self, bint regression):
-        self.regression = regression
+        self.regression, self.most = regression, MOST_ENTRIES
 
     def __dealloc__(self):
         cdef int column
@@ -72,7 +72,7 @@ cdef class ValueHistory:
         cdef int i, label = 0 if self.regression else <int>target
         cdef Entries* entries = &self.columns[column]
         cdef Entry* entry = NULL
-        if self.n == MOST_ENTRIES:
+        if self.n >= self.most:
             self.evict()
         i = place_of(entries, code)
         while i < entries.n and entries.first[i].code == code:

@@ -22,8 +22,8 @@ from ..team cimport Team
 from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
-    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
-    decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, reshape,
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, MOST_PAST, OLDEST, RANDOM, Particles,
+    Regressor, decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, reshape,
     row_score, score_subtree, set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
@@ -348,6 +348,7 @@ cdef class ParticleFilter(Particles):
         for self.history in parts["history"]:
             require(len(parts["history"]) == 1 and not self.published,
                     "ParticleFilter: more than one history, or one that it does not use")
+            self.history.most = MOST_PAST
             self.history.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")

@@ -85,6 +85,9 @@ cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     bint is_short           # whether there was no memory for a set of values
 
 cdef enum:
+    MOST_PAST = 1 << 13     # entries of the history: a proposal of a cut reads all of its column
+
+cdef enum:
     # Cuts proposed per leaf and step: one per particle with the leaf, within these bounds.
     LEAST_PROPOSALS = 4     # fills a batch of leaf models
     MOST_PROPOSALS = 100

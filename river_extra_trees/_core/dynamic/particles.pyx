@@ -85,6 +85,7 @@ cdef class Particles(Learner):
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Window(), SharedTrees()
         self.history = ValueHistory(self.regression)
+        self.history.most = MOST_PAST
         self.particle_bytes = (
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
             + n_cuts * (sizeof(Cut) + sizeof(Cut*)))
