@@ -189,7 +189,7 @@ cdef class Window:
         """Allocate memory for the row that the schema holds."""
         cdef int n_grown, n_new = self.count_new(schema, &n_grown)
         if self.n_live + n_new <= FEW_COLUMNS:
-            return self.reserve(capacity, schema.n_columns, 0, n_new)
+            return self.reserve(capacity, schema.n_columns, 0, n_new + n_grown)
         return self.reserve(capacity, schema.n_columns, n_new, n_grown)
 
     cdef int reserve_rows(self, Schema schema) except -1 nogil:
