@@ -122,6 +122,10 @@ cdef class Window:
         """The sorted slots of a live column."""
         return self.order_in(self.lines[column])
 
+    cdef inline bint is_short(self, int column) noexcept nogil:
+        """Whether a live column has a short line."""
+        return self.lines[column] >= self.n_long
+
     cdef inline int n_growing(self, int column) noexcept nogil:
         """Number of samples of a growth with a value in a live column."""
         cdef int line = self.lines[column]

@@ -232,9 +232,10 @@ def store(Window window, Schema schema, x, double target):
     cdef double[::1] row = np.array(schema.learn_row(x))
     schema.blank()
     for column in range(schema.n_columns):
-        schema.filled[column] = <int>column
-    schema.n_filled = schema.n_columns
-    window.reserve(window.size + 1, schema.n_columns, schema.n_columns, schema.n_columns)
+        if row[column] == row[column]:
+            schema.filled[schema.n_filled] = <int>column
+            schema.n_filled += 1
+    window.reserve_row(schema, window.size + 1)
     window.push(&row[0], 1, schema, 1, &target, &weight, &slot)
     return slot
 

@@ -1,6 +1,7 @@
 """The window holds samples in slots and every column in sorted order."""
 
 import math
+import random
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +57,26 @@ def test_the_oldest_slot_is_reused_first() -> None:
         compiled.store(window, schema, {"a": float(value)}, 0.0)
     compiled.release(window, [2, 0, 3])
     assert [compiled.store(window, schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_few_and_of_many_columns(seed: int) -> None:
+    """Columns with one value, which have short lines, may all get a second one, whatever is free."""
+    rng, schema, window = random.Random(seed), Schema(), Window()
+    held: dict[int, dict[str, float]] = {}
+    for _ in range(150):
+        n = rng.choice([1, 2, 3, 3, 40])
+        names = [f"{i}" for i in rng.sample(range(60 if n == 40 else 5), n)]
+        x = {name: float(rng.randrange(9)) for name in names}
+        held[compiled.store(window, schema, x, 0.0)] = x
+        if rng.random() < 0.5:
+            gone = [slot for slot in held if rng.random() < 0.5]
+            compiled.release(window, gone)
+            held = {slot: x for slot, x in held.items() if slot not in gone}
+        for slot, x in held.items():
+            row = zip(schema.names, window.sample(slot)[0], strict=False)
+            assert {name: value for name, value in row if value == value} == x
+        window.check()
 
 
 def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:

@@ -175,7 +175,7 @@ class NaiveExtraTrees(abc.ABC):
             self.n_first = 0
             if best.n_seen < self.n_seen:
                 return best.answer
-        elif self.samples and self.n_names != self.named:
+        elif self.samples and (self.n_names != self.named or not row):
             pass  # it does not find its question even if its label comes at once
         elif self.n_first and self.asked_at == self.n_seen:
             self.n_first -= 1

@@ -316,7 +316,7 @@ cdef void list_entries(Workspace work) noexcept nogil:
 cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
     """Set the values of every column, and its sorted order or its bits."""
     cdef int i, k, column
-    cdef bint any_ranked = False, is_lone
+    cdef bint any_ranked = False, is_short
     cdef const double* data
     cdef double* values
     for i in range(n_tasks):
@@ -326,9 +326,9 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
     for column in range(work.n_chosen):
         data = work.window.values_of(work.name[column])
         values = work.values + <Py_ssize_t>column * work.n
-        is_lone = work.window.n_growing(work.name[column]) == 1     # `data` has no other value
+        is_short = work.window.is_short(work.name[column])      # `data` has one value
         for k in range(work.n):
-            if is_lone:
+            if is_short:
                 values[k] = work.window.value(work.name[column], work.slot_of[k])
             else:
                 values[k] = data[work.slot_of[k]]

@@ -23,8 +23,9 @@ from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, MOST_PAST, OLDEST, RANDOM, Particles,
-    Regressor, decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, reshape,
-    row_score, score_subtree, set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
+    Regressor, decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active,
+    n_rules, reshape, row_score, score_subtree, set_constants, set_shares, sum_beliefs,
+    sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
 from .shared_trees cimport Leaf, Node, restored_trees

@@ -17,8 +17,8 @@ of the former feature is found.
 Questions that were asked before anything was learned have no answer, and no columns that could tell
 one row from another. They are counted. The first labels are theirs, until one finds its question,
 or comes without a question since the label before. New labels, and labels of samples with a new
-feature, find no question anyway and are passed over. So the delay is followed from the first late
-label on.
+feature or without any value, find no question anyway and are passed over. So the delay is followed
+from the first late label on.
 
 The rows of a frame are asked in any order, by several threads: `open` makes places for all of them,
 `put` fills one.

@@ -140,7 +140,7 @@ cdef class Questions:
                 if found < 0 or distance < nearest:
                     found, nearest = place, distance
         if found < 0:
-            self.take_first(n_seen, is_known)
+            self.take_first(n_seen, is_known and row != 0)
             return NULL
         self.delay += (<double>(n_seen - self.moments[found]) - self.delay) / MEMORY
         place, n_seen = found, n_seen - self.moments[found]

@@ -154,6 +154,18 @@ def test_a_row_without_known_features_takes_no_question(task: str, as_frame: boo
 
 
 @tasks
+def test_the_label_of_a_row_without_known_features_is_not_late(task: str) -> None:
+    """It is not that of a question that was asked before anything was learned, either."""
+    model, (x, y) = model_of(task), stream_of(task, 1)[0]
+    for _ in range(2):  # of one, the label never comes
+        model.predict_one(x)
+    model.learn_one(x, y)
+    model.predict_one({})
+    model.learn_one({}, y)
+    assert model._core.questions.delay == 0.0
+
+
+@tasks
 @pytest.mark.parametrize(
     "copied",
     [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)),
