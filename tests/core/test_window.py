@@ -61,7 +61,7 @@ def test_the_oldest_slot_is_reused_first() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_of_few_and_of_many_columns(seed: int) -> None:
-    """Columns with one value, which have short lines, may all get a second one, whatever is free."""
+    """Columns with one value, which have short lines, may all get a second one."""
     rng, schema, window = random.Random(seed), Schema(), Window()
     held: dict[int, dict[str, float]] = {}
     for _ in range(150):
