@@ -165,6 +165,17 @@ def test_the_label_of_a_row_without_known_features_is_not_late(task: str) -> Non
     assert model._core.questions.delay == 0.0
 
 
+def test_the_weight_of_one_window_is_at_most_one() -> None:
+    """A share that depends on the delay may round it to more, which no copy would take."""
+    model = ret.ExtraTreesClassifier(2, window_sizes=(600,), seed=1)
+    pairs = [({"a": i % 7}, i % 3) for i in range(200)]
+    for i, (x, _) in enumerate(pairs):
+        model.predict_one(x)
+        if i >= 60:
+            model.learn_one(*pairs[i - 60])
+            assert model.window_weights[600] <= 1.0
+
+
 @tasks
 @pytest.mark.parametrize(
     "copied",
