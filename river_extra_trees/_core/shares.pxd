@@ -45,7 +45,7 @@ cdef inline void share_weights(double* weights, int n, double share,
         claims, n)
     cdef int k
     for k in range(n):
-        weights[k] = min(1.0, (1.0 - share) * weights[k] / total + share * (    # 1 may be rounded up
+        weights[k] = min(1.0, (1.0 - share) * weights[k] / total + share * (  # 1 may be rounded up
             1.0 if claims == NULL else claims[k]) / all_claims)
 
 
