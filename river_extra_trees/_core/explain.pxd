@@ -31,6 +31,7 @@ lay the trees out, but climbs from the leaf that the answer found. Features are 
 schema.
 """
 
+from .parts cimport Owner
 from .team cimport Job, Team
 from .tree cimport Node, Tree
 from .trees cimport Trees
@@ -99,7 +100,7 @@ cdef struct Layout:             # of a tree that is being laid out; see `begin`
     int n_steps, n_leaves, n_waiting
     int deepest                 # depth of the deepest leaf
 
-cdef class Contributions:       # to the outputs for some rows
+cdef class Contributions(Owner):    # to the outputs for some rows
     cdef readonly int n_features, n_rows
     cdef double* phi            # phi[feature * n_rows + row]
     cdef double* base           # base[row]: the sum of the means of the trees
@@ -108,7 +109,7 @@ cdef class Contributions:       # to the outputs for some rows
     cdef void to_log_odds(self) noexcept nogil
     cdef double output(self, int row) noexcept nogil
 
-cdef class Explainer:
+cdef class Explainer(Owner):
     cdef int n_features, n_rows
     cdef bint shapley           # else the path
     cdef double* phi            # as in `Contributions`, of which it is

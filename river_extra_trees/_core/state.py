@@ -317,10 +317,10 @@ class State:
             self.refuse(name, "a list" if length is None else f"a list of {length}")
         return list(value)
 
-    def part(self, name: str, kind: type[Part]) -> Part:
-        """A core object of the given class."""
+    def part(self, name: str, kind: type[Part], optional: bool = False) -> Part | None:
+        """A core object of the given class, or None if it is optional."""
         value = restore(self.values[name])
-        if type(value) is not kind:
+        if type(value) is not kind and not (optional and value is None):
             self.refuse(name, f"of type {kind.__name__}")
         return value
 
