@@ -57,6 +57,10 @@ FIELDS = {
 }
 
 
+cdef inline double limited(double total, double limit) noexcept nogil:
+    return min(max(total, -limit), limit)
+
+
 cdef class LinearModels:
     """The linear models of one tree; their kind is one of `KINDS`. See the header."""
 
@@ -145,11 +149,11 @@ cdef class LinearModels:
             add_terms(slopes, models, k, values, n, self.centers[k], self.scales[k],
                       self.lows[k], self.highs[k])
         for i in range(n):
-            slopes[i] = min(max(slopes[i], -model[q + 1]), model[q + 1])
+            slopes[i] = limited(slopes[i], model[q + 1])
 
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil:
-        """The slopes at n rows with values row[column * stride + i] in leaves[i]; 0 without a model."""
+        """The slopes at n rows of values rows[column * stride + i], in leaves[i]; 0: no model."""
         cdef (const double*)[ROWS] models
         cdef double[MAX_REGRESSORS + 2] none
         cdef int i = 0, k, size
@@ -169,8 +173,7 @@ cdef class LinearModels:
                     add_terms(slopes + i, models, k, rows + self.columns[k] * stride + i, size,
                               self.centers[k], self.scales[k], self.lows[k], self.highs[k])
             for k in range(size):
-                slopes[i + k] = min(max(slopes[i + k], -models[k][self.n_regressors + 1]),
-                                    models[k][self.n_regressors + 1])
+                slopes[i + k] = limited(slopes[i + k], models[k][self.n_regressors + 1])
             i += size
 
     cdef double in_middle(self, int leaf) noexcept nogil:
@@ -178,8 +181,7 @@ cdef class LinearModels:
         cdef const double* model = self.model_of(leaf)
         if model == NULL:
             return 0.0
-        return min(max(-model[self.n_regressors], -model[self.n_regressors + 1]),
-                   model[self.n_regressors + 1])
+        return limited(-model[self.n_regressors], model[self.n_regressors + 1])
 
     cdef void add_terms(self, int leaf, const double* row, int n_columns, double factor,
                         double* phi) noexcept nogil:
