@@ -112,6 +112,7 @@ cdef class Growth(ColumnLists):
         self.max_features = max_features
         self.is_sparse = n_samples > 2 and are_few(n_values, n_cells)
         self.n_values = <int>n_values if self.is_sparse else 0
+        self.is_complete = n_values == n_cells and self.n_offered == self.buffer.n_features
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
                         or n_cells > MOST_CELLS or self.is_sparse)
@@ -618,11 +619,7 @@ cdef class Growth(ColumnLists):
     cdef void visit_next(self) noexcept nogil:
         """Visit the next chosen lane that is not fast, or draw a column of a wide growth."""
         if self.is_wide:
-            if self.n_left + self.n_lists_left > 0 and (
-                    self.best.split.feature < 0 or self.n_visited < (
-                        1 if self.task.n == 2 else self.max_features)):
-                self.visit_column()
-            else:
+            if not self.visit_columns():
                 self.n_steps += 50 + (0 if self.is_sparse else 8 * self.task.n)
                 self.phase = SPLIT
             return
