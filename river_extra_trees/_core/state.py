@@ -317,12 +317,16 @@ class State:
             self.refuse(name, "a list" if length is None else f"a list of {length}")
         return list(value)
 
-    def part(self, name: str, kind: type[Part], optional: bool = False) -> Part | None:
-        """A core object of the given class, or None if it is optional."""
+    def part(self, name: str, kind: type[Part]) -> Part:
+        """A core object of the given class."""
         value = restore(self.values[name])
-        if type(value) is not kind and not (optional and value is None):
+        if type(value) is not kind:
             self.refuse(name, f"of type {kind.__name__}")
         return value
+
+    def part_or_none(self, name: str, kind: type[Part]) -> Part | None:
+        """A core object of the given class, or None."""
+        return None if self.values[name] is None else self.part(name, kind)
 
     def parts(self, name: str, kind: type[Part], length: int | None = None) -> list[Part]:
         """A list of different core objects of the given class."""

@@ -282,7 +282,7 @@ cdef class StreamForest(Forest):
         return {**super().settings(), "fading": self.fading}
 
     FIELDS = {**Forest.FIELDS, "losses": ("numbers", "trees", {"least": 0.0}),
-              "full": ("part", Window, True)}
+              "full": ("part_or_none", Window)}
     DEFAULTS = {**Forest.DEFAULTS, "full": None}
 
     cdef dict views(self):
