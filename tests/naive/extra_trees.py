@@ -433,7 +433,7 @@ class NaiveClassForest(NaiveExtraTrees):
 class NaiveNumberForest(NaiveExtraTrees):
     """A mixture of the groups and of a stacked answer, and what the last targets add to it."""
 
-    SHARE, OF_PAST, PAST_MEMORY, DECAY, WORST = 0.06, 0.7, 1000.0, 0.99, 12.0
+    SHARE, OF_PAST, PAST_MEMORY, DECAY, WORST = 0.05, 0.7, 1000.0, 0.99, 12.0
     STACK_DECAY, PRIOR, FIRST_STACK = 0.999, 30.0, 10
     CHAIN_SHARE, CHAIN_WEIGHT, CHAIN_PRIOR, CLIP = 0.005, 0.02, 10.0, 6.0
     FARTHEST, FIRST_BOUND, BOUND_MEMORY = 20.0, 30, 1000

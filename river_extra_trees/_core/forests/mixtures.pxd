@@ -44,9 +44,9 @@ Fixed share: the mixture is the weighted mean m of the members, with weights
 where p_k is a normal density with the prediction of the member as its mean and a running mean of
 the squared errors of the member as its variance. These are exponential weights for the log loss
 with a learning rate of 1/2 (Cesa-Bianchi and Lugosi 2006, chapter 3); the share s lets them follow
-drift. Most of it goes to members that had weight before (Bousquet and Warmuth 2002): u_k is the mean
-of the earlier w_k, with a memory of PAST_MEMORY targets. So s may be large without many members
-that were never of use.
+drift. Most of it goes to members that had weight before (Bousquet and Warmuth 2002): u_k is the
+mean of the earlier w_k, with a memory of PAST_MEMORY targets. So s may be large, without a part for
+members that were never of use.
 
 Chain: the prediction is the weighted mean of m and of what the last targets add to it (`Chain` in
 `members`). The two weights follow the same rule, with the share CHAIN_SHARE. With late labels, the

@@ -222,7 +222,7 @@ cdef enum:
     FIRST_BOUND = 30            # targets before the first one that is bounded
     BOUND_MEMORY = 1000         # of their mean and variance
 
-cdef double NUMBER_SHARE = 0.06     # s for numbers
+cdef double NUMBER_SHARE = 0.05     # s for numbers
 cdef double OF_PAST = 0.7           # part of it that goes to members with a past
 cdef double PAST_MEMORY = 1000.0    # of the mean weights
 cdef double ERROR_DECAY = 0.99      # of the squared errors, per sample

@@ -30,8 +30,8 @@ than MOST_NUMBERS numbers. Those that are never answered therefore cost a fixed 
 after a delay of D labels, so many errors have the same cause (Joulani, György and Szepesvári 2013).
 The share s of the fixed share is multiplied by (1 + D)^(-1/4), and goes to a window of m samples in
 proportion to (m / (m + D))^2, because its youngest samples are D old. With D = 0 all factors are
-one. A late label without a question does not tell what follows what at the distance of D: tables and
-regressions of the last labels or targets learn nothing from it.
+one. A late label without a question does not tell what follows what at the distance of D: tables
+and regressions of the last labels or targets learn nothing from it.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
