@@ -105,7 +105,6 @@ cdef class Growth(ColumnLists):
     cdef bint is_counted                # COUNT is done for the task
     cdef int lane                       # the lane of the split; -1: none yet
     cdef double center, grain           # whole target = (target - center) * grain
-    cdef int total                      # sum of the whole targets
     cdef int n_words                    # of a set of lanes
 
     # All arrays but those per column are parts of one memory block, from `reserve` to `release`.

@@ -200,6 +200,7 @@ cdef class Growth(ColumnLists):
         self.codes = <int*>carve(&end, n_slow, sizeof(int))
         self.sides = <uint8_t*>carve(&end, n_slow, 1)
         self.thresholds = <uint8_t*>carve(&end, size, 1)
+        self.is_silent = <uint8_t*>carve(&end, n_lanes, 1)
         for i in range(2):
             self.rows[i] = <uint8_t*>carve(&end, product(n, size), 1)
         return end - begin
@@ -317,9 +318,8 @@ cdef class Growth(ColumnLists):
             self.at += 1
             if self.at == self.n_offered:
                 self.assign_lanes()
-                for n in range(self.lanes.n_lanes):
-                    self.surplus[n] = self.freedom[n] = 0.0
                 self.trim()
+                self.begin_evidence()
                 self.phase, self.at = ENCODE, 0
         elif self.phase == LIST:
             self.list_next()
@@ -380,7 +380,8 @@ cdef class Growth(ColumnLists):
         self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
         self.own = self.segments
         self.only_counts = self.is_plain and self.criterion != VARIANCE
-        self.is_judged = self.has_nominal and not self.is_wide and n >= LEAST_TOLD
+        self.is_judged = not self.is_wide and n >= LEAST_TOLD and (
+            self.has_nominal or self.criterion == VARIANCE)
         self.has_class_counts &= self.only_counts
         if self.is_wide:
             self.begin_lists()
