@@ -4,7 +4,8 @@ The environment variable ``RIVER_EXTRA_TREES_BUILD`` selects the mode:
 
 - ``release`` (the default): for users.
 - ``checked``: bounds checks of lists and memoryviews, and the asserts in Python's own C macros.
-  Most of the core reads through raw pointers, which only ``asan`` checks.
+  Most of the core reads through raw pointers, which only ``asan`` checks. The passes over rows are
+  compiled from plain C, as for processors without SSE2: so both versions are tested on any machine.
 - ``asan``: address and undefined-behaviour sanitizers, without bounds checks: these would raise
   before the sanitizer sees the bug. Run it through ``make asan``.
 - ``coverage``: gcc counts the lines of the generated C, for the coverage of the Cython lines.
@@ -40,7 +41,7 @@ SANITIZERS = "-fsanitize=address,undefined"
 COMPILE_FLAGS = {
     "release": RELEASE_FLAGS,
     # Many interpreters compile extensions with -DNDEBUG, which silences C asserts.
-    "checked": ["-O1", "-ffp-contract=off", "-UNDEBUG"],
+    "checked": ["-O1", "-ffp-contract=off", "-UNDEBUG", "-DPLAIN"],
     # Python's own -fwrapv would hide signed overflows from the sanitizer, hence -fno-wrapv.
     "asan": [
         *("-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer"),

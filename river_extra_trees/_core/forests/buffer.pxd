@@ -49,6 +49,10 @@ cdef struct Present:            # the values of the samples of a block
 cdef inline bint is_missing(double value) noexcept nogil:
     return value != value
 
+cdef inline bint is_extreme(double value) noexcept nogil:
+    """Whether a value is not encoded as a float as it is, since it nearly overflows."""
+    return not -1e30 < value < 1e30
+
 cdef class Buffer:
     cdef double** targets               # targets[block]: targets of a block, then its weights
     cdef Present** presents             # per block
@@ -63,6 +67,7 @@ cdef class Buffer:
     cdef readonly int n_features        # number of columns in use
     cdef int capacity                   # number of allocated columns
     cdef size_t n_bytes                 # number of allocated bytes
+    cdef bint has_extremes              # whether a value came that `is_extreme`
     cdef int64_t base                   # number in the stream of the first sample at place 0
     cdef readonly int64_t n_seen        # number of samples pushed so far
     cdef readonly int64_t oldest        # number in the stream of the oldest stored sample
@@ -174,38 +179,12 @@ cdef class Buffer:
         """Whether the values of a column are stored as bytes."""
         return 0 <= column < self.n_features and self.columns[column].width == BYTE
 
-    cdef inline void gather(self, int column, const int* places, int n, double* values,
-                            int step) noexcept nogil:
-        """Read a feature of several samples, NaN where it is missing: values[i * step]."""
-        cdef const Store* this = &self.columns[column]
-        cdef int i
-        if column >= self.n_features:
-            for i in range(n):
-                values[i * step] = NAN
-        elif this.width == DOUBLE:
-            gather_as(<double*>NULL, this.blocks, places, n, values, step)
-        elif this.width == SINGLE:
-            gather_as(<float*>NULL, this.blocks, places, n, values, step)
-        else:
-            gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
-
     cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
                           double* rows, int size) noexcept nogil:
         """Read some features of several samples: rows[i * size + k] of sample i."""
         cdef int k
         for k in range(n_columns):
-            self.gather(columns[k], places, n, rows + k, size)
-
-    cdef inline void gather_floats(self, int column, const int* places, int n,
-                                   float* values) noexcept nogil:
-        """Read a feature of several samples whose values floats represent."""
-        cdef const Store* this = &self.columns[column]
-        if this.width == DOUBLE:
-            gather_as(<double*>NULL, this.blocks, places, n, values, 1)
-        elif this.width == SINGLE:
-            gather_as(<float*>NULL, this.blocks, places, n, values, 1)
-        else:
-            gather_as(<uint8_t*>NULL, this.blocks, places, n, values, 1)
+            gather(self, columns[k], places, n, rows + k, size)
 
     cdef inline int n_present_at(self, int place) noexcept nogil:
         """How many values a sample has."""
@@ -250,6 +229,25 @@ ctypedef fused Value:
 ctypedef fused Number:
     double
     float
+
+
+cdef inline void gather(Buffer buffer, int column, const int* places, int n, Number* values,
+                        int step) noexcept nogil:
+    """Read a feature of several samples, NaN where it is missing: values[i * step].
+
+    Only a feature that is stored as doubles may have values that floats do not represent.
+    """
+    cdef const Store* this = &buffer.columns[column]
+    cdef int i
+    if column >= buffer.n_features:
+        for i in range(n):
+            values[i * step] = <Number>NAN
+    elif this.width == DOUBLE:
+        gather_as(<double*>NULL, this.blocks, places, n, values, step)
+    elif this.width == SINGLE:
+        gather_as(<float*>NULL, this.blocks, places, n, values, step)
+    else:
+        gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
 
 
 cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,

@@ -149,6 +149,7 @@ cdef class Buffer:
             this = &self.columns[column]
             self.previous[column] = self.latest[column]
             self.latest[column] = self.latest_of[column >> GROUP_BITS] = self.n_seen
+            self.has_extremes |= is_extreme(row[column])
             if this.width < DOUBLE:
                 width = width_of(row[column])
                 if width > this.width:

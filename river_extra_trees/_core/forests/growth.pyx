@@ -112,6 +112,7 @@ cdef class Growth(ColumnLists):
         self.max_features = max_features
         self.is_sparse = n_samples > 2 and are_few(n_values, n_cells)
         self.n_values = <int>n_values if self.is_sparse else 0
+        self.is_complete = n_values == n_cells and self.n_offered == self.buffer.n_features
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
                         or n_cells > MOST_CELLS or self.is_sparse)

@@ -18,10 +18,6 @@ cdef extern from "lanes.h":
     ctypedef struct Segment:
         int code, n
 
-    ctypedef struct Range:
-        double low, high
-        int has_missing, is_small, is_exact, is_short, kind
-
 cdef enum:                  # the kind of a column in the rows:
     BYTES = 0               # whole numbers from 0 to 255
     FULL = 1                # other numbers, none is missing
@@ -30,6 +26,14 @@ cdef enum:                  # the kind of a column in the rows:
 cdef enum:
     MOST_COLUMNS = 1024     # of which a growth takes those, too, that one sample has
     LEAST_EVIDENCE = 1      # of a candidate; a column has it before its first growth
+
+cdef struct Range:          # of the values of a column in a growth
+    double low, high
+    int has_missing
+    bint is_small           # whole numbers from 0 to 255, none is missing
+    bint is_exact           # a float represents each value ...
+    bint is_short           # ... or does so but for a power of two
+    int kind                # see above
 
 cdef struct Lane:           # a column in the rows; a value x is encoded as (x - offset) * scale
     int column
@@ -59,6 +63,7 @@ cdef class LaneRows:
     cdef Lanes lanes
     cdef int n_runs                     # of samples that are read together, from `spare` on
     cdef bint is_scattered              # whether these are not adjacent
+    cdef bint is_complete               # no sample lacks a value; not told of every such growth
 
     # Memory per column, kept.
     cdef int* columns                   # those that were offered
@@ -91,6 +96,7 @@ cdef class LaneRows:
     cdef void offer_set(self, Schema schema, const uint64_t* set, int most) noexcept nogil
     cdef void find_runs(self) noexcept nogil
     cdef void measure_column(self, int k) noexcept nogil
+    cdef bint is_told(self, const Range* range_, int width) noexcept nogil
     cdef void assign_lanes(self) noexcept nogil
     cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil
     cdef void encode_run(self, int run) noexcept nogil

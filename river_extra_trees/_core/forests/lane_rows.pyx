@@ -2,19 +2,19 @@
 
 from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport BLOCK, Entry, is_missing
+from .buffer cimport BYTE, DOUBLE, Entry, Number, gather, is_extreme, is_missing
 
 cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
 
 cdef extern from "lanes.h":
-    void extend_floats(Range* range, const float* values, int n) nogil
-    void extend_doubles(Range* range, const double* values, int n) nogil
+    void extend_extremes(double* low, double* high, int* has_missing, const double* values,
+                         int n) nogil
     void read_bytes(const uint8_t* values, int n, float* floats) nogil
     void encode_doubles(const double* const* values, int n, const int* positions, uint8_t* lane,
                         int size, const double* offsets, const double* scales) nogil
@@ -24,6 +24,7 @@ cdef extern from "lanes.h":
 
 cdef enum:
     GATHERED = 64           # samples of a run that are scattered over the buffer
+    MEASURED = 4            # samples that tell enough of most columns
 
 cdef union Values:          # of a column in a run, if they are not read where they are
     double[GATHERED] doubles
@@ -50,10 +51,49 @@ cdef inline const void* read_values(LaneRows rows, int column, bint is_double, i
         elif is_double == rows.buffer.has_doubles(column):
             return values
     if is_double:
-        rows.buffer.gather(column, rows.places + at, n, gathered.doubles, 1)
+        gather(rows.buffer, column, rows.places + at, n, gathered.doubles, 1)
     else:
-        rows.buffer.gather_floats(column, rows.places + at, n, gathered.floats)
+        gather(rows.buffer, column, rows.places + at, n, gathered.floats, 1)
     return gathered
+
+
+cdef inline void extend(Range* range_, const Number* values, int n) noexcept nogil:
+    """Extend a range by n values; its extremes only if they are doubles."""
+    cdef int i
+    cdef double x
+    for i in range(n):
+        if not range_.is_small and (
+                range_.has_missing if Number is float else not range_.is_exact | range_.is_short):
+            break
+        x = values[i]
+        range_.is_small = range_.is_small and 0.0 <= x <= 255.0 and x == <double><int>x
+        range_.has_missing |= is_missing(x)
+        if Number is double:
+            range_.is_exact &= is_missing(x) or (fabs(x) < 3e38 and x == <double><float>x)
+            range_.is_short &= (bits_of(x) & 0x1fffffff) == 0
+    if Number is double:
+        extend_extremes(&range_.low, &range_.high, &range_.has_missing, values, n)
+
+
+cdef inline uint64_t bits_of(double x) noexcept nogil:
+    cdef uint64_t bits
+    memcpy(&bits, &x, sizeof(bits))
+    return bits
+
+
+cdef inline bint is_narrow(const Range* range_) noexcept nogil:
+    """Whether all values are within a factor of two: then differences are exact."""
+    return (range_.low > 0.0 and range_.high <= 2.0 * range_.low
+            or range_.high < 0.0 and range_.low >= 2.0 * range_.high)
+
+
+cdef inline double largest_of(const Range* range_, double offset) noexcept nogil:
+    return max(fabs(range_.low - offset), fabs(range_.high - offset))
+
+
+cdef inline bint is_tiny(double largest) noexcept nogil:
+    """Whether values up to this one nearly underflow as floats."""
+    return largest <= 1e-30
 
 
 cdef class LaneRows:
@@ -156,11 +196,11 @@ cdef class LaneRows:
         self.spare[self.n_runs] = self.n_samples
 
     cdef void measure_column(self, int k) noexcept nogil:
-        """Find the range of the values of an offered column."""
+        """Find the range of the values of an offered column, as far as it decides about a lane."""
         cdef Range* range_ = &self.ranges[k]
-        cdef int column = self.columns[k], run, at, n, stop
-        cdef int most = GATHERED if self.buffer.has_bytes(column) else BLOCK    # read together
-        cdef bint is_double
+        cdef int column = self.columns[k], width = self.buffer.columns[column].width, run, at, n
+        cdef int most = MEASURED
+        cdef bint is_told
         cdef const void* values
         cdef Values gathered
         range_.low, range_.high, range_.has_missing = INFINITY, -INFINITY, False
@@ -168,21 +208,31 @@ cdef class LaneRows:
         range_.kind = OTHERS
         if self.nominal[column]:
             return
-        is_double = self.buffer.has_doubles(column)
+        is_told = self.is_told(range_, width)
         for run in range(self.n_runs):
-            at, stop = self.spare[run], self.spare[run + 1]
-            while at < stop:
-                n = min(stop - at, most)
-                values = read_values(self, column, is_double, at, n, &gathered)
+            at = self.spare[run]
+            while at < self.spare[run + 1] and not is_told:
+                n = min(self.spare[run + 1] - at, most)
+                values = read_values(self, column, width == DOUBLE, at, n, &gathered)
                 if values == NULL:
                     range_.has_missing = True
-                elif is_double:
-                    extend_doubles(range_, <const double*>values, n)
+                elif width == DOUBLE:
+                    extend(range_, <const double*>values, n)
                 else:
-                    extend_floats(range_, <const float*>values, n)
-                at += n
+                    extend(range_, <const float*>values, n)
+                at, most = at + n, GATHERED
+                is_told = self.is_told(range_, width)
         if self.is_plain and not range_.has_missing:
             range_.kind = BYTES if range_.is_small and self.criterion != VARIANCE else FULL
+
+    cdef inline bint is_told(self, const Range* range_, int width) noexcept nogil:
+        """Whether the other values of a column change nothing; see `add_lanes`."""
+        if not range_.has_missing and not (self.is_complete and (
+                width == BYTE or self.criterion == VARIANCE or not range_.is_small)):
+            return False
+        return width != DOUBLE or not (
+            range_.is_exact or is_narrow(range_) or self.buffer.has_extremes
+            or is_tiny(largest_of(range_, 0.0)))
 
     cdef void assign_lanes(self) noexcept nogil:
         """Give each column a lane."""
@@ -220,14 +270,12 @@ cdef class LaneRows:
             this.offset, this.scale = 0.0, 1.0
             if not range_.is_exact:
                 this.is_exact = False
-                if not range_.is_short and (
-                        range_.low > 0.0 and range_.high <= 2.0 * range_.low
-                        or range_.high < 0.0 and range_.low >= 2.0 * range_.high):
-                    this.offset = range_.low        # the differences are exact
-                largest = max(fabs(range_.low - this.offset), fabs(range_.high - this.offset))
+                if not range_.is_short and is_narrow(range_):
+                    this.offset = range_.low
+                largest = largest_of(range_, this.offset)
                 if largest == 0.0:      # one value: later ones may differ from it
                     largest = fabs(range_.low)
-                if not 1e-30 < largest < 1e30:
+                if is_extreme(largest) or is_tiny(largest):
                     this.scale = power_below(largest)
             lane += 1
         while lane < stop:

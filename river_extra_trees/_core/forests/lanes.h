@@ -117,7 +117,6 @@ INLINE Ints and_ints(Ints a, Ints b) { return _mm_and_si128(a, b); }
 INLINE Ints or_ints(Ints a, Ints b) { return _mm_or_si128(a, b); }
 INLINE Ints is_above(Ints a, Ints b) { return _mm_cmpgt_epi32(a, b); }
 INLINE Floats floats_of(Ints a) { return _mm_cvtepi32_ps(a); }
-INLINE Ints truncated(Floats a) { return _mm_cvttps_epi32(a); }
 
 INLINE Doubles load_doubles(const double *at) { return _mm_loadu_pd(at); }
 INLINE void store_doubles(double *at, Doubles a) { _mm_storeu_pd(at, a); }
@@ -129,13 +128,8 @@ INLINE Doubles largest_doubles(Doubles a, Doubles b) { return _mm_max_pd(a, b); 
 INLINE Doubles add_doubles(Doubles a, Doubles b) { return _mm_add_pd(a, b); }
 INLINE Doubles subtract_doubles(Doubles a, Doubles b) { return _mm_sub_pd(a, b); }
 INLINE Doubles multiply_doubles(Doubles a, Doubles b) { return _mm_mul_pd(a, b); }
-/* NaN where a or b is missing, or `missing` is NaN */
-INLINE Doubles or_missing(Doubles missing, Doubles a, Doubles b) {
-    return _mm_or_pd(missing, _mm_cmpunord_pd(a, b));
-}
 /* b, but 0 where a is missing */
 INLINE Doubles where_present(Doubles a, Doubles b) { return _mm_and_pd(_mm_cmpord_pd(a, a), b); }
-INLINE int any_missing(Doubles missing) { return _mm_movemask_pd(missing) != 0; }
 INLINE Floats four_floats(Doubles a, Doubles b) {
     return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b));
 }
@@ -212,7 +206,6 @@ INLINE Ints and_ints(Ints a, Ints b) { EACH(4, Ints, a.of[i] & b.of[i]); }
 INLINE Ints or_ints(Ints a, Ints b) { EACH(4, Ints, a.of[i] | b.of[i]); }
 INLINE Ints is_above(Ints a, Ints b) { EACH(4, Ints, -(a.of[i] > b.of[i])); }
 INLINE Floats floats_of(Ints a) { EACH(4, Floats, (float)a.of[i]); }
-INLINE Ints truncated(Floats a) { EACH(4, Ints, (int32_t)a.of[i]); }
 
 INLINE Doubles load_doubles(const double *at) { Doubles a; memcpy(&a, at, 16); return a; }
 INLINE void store_doubles(double *at, Doubles a) { memcpy(at, &a, 16); }
@@ -223,13 +216,9 @@ INLINE Doubles largest_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] 
 INLINE Doubles add_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] + b.of[i]); }
 INLINE Doubles subtract_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] - b.of[i]); }
 INLINE Doubles multiply_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] * b.of[i]); }
-INLINE Doubles or_missing(Doubles missing, Doubles a, Doubles b) {
-    EACH(2, Doubles, a.of[i] != a.of[i] || b.of[i] != b.of[i] ? NAN : missing.of[i]);
-}
 INLINE Doubles where_present(Doubles a, Doubles b) {
     EACH(2, Doubles, a.of[i] == a.of[i] ? b.of[i] : 0.0);
 }
-INLINE int any_missing(Doubles a) { return a.of[0] != a.of[0] || a.of[1] != a.of[1]; }
 INLINE Floats four_floats(Doubles a, Doubles b) {
     EACH(4, Floats, (float)(i < 2 ? a.of[i] : b.of[i - 2]));
 }
@@ -640,75 +629,32 @@ INLINE double power_below(double magnitude) {
     return magnitude;
 }
 
-typedef struct {                /* of the values of a column in a growth */
-    double low, high;
-    int has_missing;
-    int is_small;               /* whole numbers from 0 to 255, none is missing */
-    int is_exact;               /* a float represents each value ... */
-    int is_short;               /* ... or does so but for a power of two */
-    int kind;                   /* see growth.pxd */
-} Range;
-
-/* Extend a range by n > 0 values, four at a time. The last four may have been seen before: that
-changes nothing. */
-static inline void extend_doubles(Range *range, const double *values, int n) {
-    Doubles low[2], high[2], missing = all_doubles(0.0);
-    double each[2][2], few[4];
+/* Extend the extremes by n > 0 values, and tell if one is missing. The last four may have been seen
+before: that changes nothing. */
+static inline void extend_extremes(double *low, double *high, int *has_missing,
+                                   const double *values, int n) {
+    Doubles lows[2], highs[2], zero = all_doubles(0.0), missing = zero;
+    double each[3][2], few[4];
     int i;
-    for (i = 0; i < n && (range->is_small || range->is_short || range->is_exact); i++) {
-        double x = values[i];
-        uint64_t bits;
-        memcpy(&bits, &x, sizeof(bits));
-        range->is_small &= x >= 0.0 && x <= 255.0 && x == (double)(int)x;
-        range->is_short &= (bits & 0x1fffffff) == 0;
-        range->is_exact &= x != x || (fabs(x) < 3e38 && x == (double)(float)x);
-    }
     if (n < 4) {
         for (i = 0; i < 4; i++) few[i] = values[i < n ? i : 0];
         values = few, n = 4;
     }
-    low[0] = low[1] = all_doubles(INFINITY), high[0] = high[1] = all_doubles(-INFINITY);
+    lows[0] = lows[1] = all_doubles(*low), highs[0] = highs[1] = all_doubles(*high);
     for (i = 0; i < n; i += 4) {
         const double *four = values + (i + 4 <= n ? i : n - 4);
         Doubles x = load_doubles(four), y = load_doubles(four + 2);
-        low[0] = least_doubles(x, low[0]), low[1] = least_doubles(y, low[1]);
-        high[0] = largest_doubles(x, high[0]), high[1] = largest_doubles(y, high[1]);
-        missing = or_missing(missing, x, y);
+        lows[0] = least_doubles(x, lows[0]), lows[1] = least_doubles(y, lows[1]);
+        highs[0] = largest_doubles(x, highs[0]), highs[1] = largest_doubles(y, highs[1]);
+        missing = add_doubles(missing, multiply_doubles(x, zero));      /* NaN if x is missing */
+        missing = add_doubles(missing, multiply_doubles(y, zero));
     }
-    store_doubles(each[0], least_doubles(low[0], low[1]));
-    store_doubles(each[1], largest_doubles(high[0], high[1]));
-    for (i = 0; i < 2; i++) {
-        range->low = each[0][i] < range->low ? each[0][i] : range->low;
-        range->high = each[1][i] > range->high ? each[1][i] : range->high;
-    }
-    range->has_missing |= any_missing(missing);
-}
-
-static inline void extend_floats(Range *range, const float *values, int n) {
-    Floats low = all_floats(INFINITY), high = all_floats(-INFINITY);
-    Ints missing = all_ints(0), small = all_ints(-1);
-    float each[2][4], few[4];
-    int i;
-    if (n < 4) {
-        for (i = 0; i < 4; i++) few[i] = values[i < n ? i : 0];
-        values = few, n = 4;
-    }
-    for (i = 0; i < n; i += 4) {
-        Floats x = load_floats(values + (i + 4 <= n ? i : n - 4));
-        Floats inside = least_floats(largest_floats(x, all_floats(0.0f)), all_floats(255.0f));
-        low = least_floats(x, low);
-        high = largest_floats(x, high);
-        missing = or_ints(missing, is_missing_lane(x));
-        small = and_ints(small, is_equal(floats_of(truncated(inside)), x));
-    }
-    store_floats(each[0], low);
-    store_floats(each[1], high);
-    for (i = 0; i < 4; i++) {
-        range->low = each[0][i] < range->low ? each[0][i] : range->low;
-        range->high = each[1][i] > range->high ? each[1][i] : range->high;
-    }
-    range->has_missing |= bits_of(missing) != 0;
-    range->is_small &= bits_of(small) == 15;
+    store_doubles(each[0], least_doubles(lows[0], lows[1]));
+    store_doubles(each[1], largest_doubles(highs[0], highs[1]));
+    store_doubles(each[2], missing);
+    *low = each[0][0] < each[0][1] ? each[0][0] : each[0][1];
+    *high = each[1][0] > each[1][1] ? each[1][0] : each[1][1];
+    *has_missing |= each[2][0] != each[2][0] || each[2][1] != each[2][1];
 }
 
 /* The values that a column stores as bytes; see `Width`. */

@@ -74,15 +74,9 @@ cdef class LinearModels:
     cdef double* add(self, int node) noexcept nogil
     cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil
     cdef void standardise(self, double* z) noexcept nogil
-    cdef void read_row(self, const double* row, Py_ssize_t stride, int n_columns,
-                       double* z) noexcept nogil
-    cdef double slope(self, const double* model, const double* z) noexcept nogil
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
     cdef void at_places(self, const double* model, Buffer buffer, const int* places, int n,
                         double* slopes) noexcept nogil
-    cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
-                       int n_columns) noexcept nogil
-
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil
     cdef double in_middle(self, int leaf) noexcept nogil

@@ -22,7 +22,7 @@ from ..tree cimport (
     turn, uproot,
 )
 from ..trees cimport Trees
-from .buffer cimport Buffer, Entry
+from .buffer cimport Buffer, Entry, gather
 from .growth cimport Growth, count_up
 from .lane_rows cimport MOST_COLUMNS
 
@@ -55,6 +55,10 @@ FIELDS = {
     "coefficients": ("numbers", None, None, FINITE),
     "of_nodes": ("whole_numbers", np.int32, None, {"least": -1, "most": 2**31 - 1}),
 }
+
+
+cdef inline double limited(double total, double limit) noexcept nogil:
+    return min(max(total, -limit), limit)
 
 
 cdef class LinearModels:
@@ -123,14 +127,6 @@ cdef class LinearModels:
         """Replace the values of the regressors by z, missing ones by 0."""
         standardise(z, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
 
-    cdef double slope(self, const double* model, const double* z) noexcept nogil:
-        """The slope of a model: the term beside the mean of its leaf."""
-        cdef double total = -model[self.n_regressors], limit = model[self.n_regressors + 1]
-        cdef int i
-        for i in range(self.n_regressors):
-            total += model[i] * z[i]
-        return min(max(total, -limit), limit)
-
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil:
         """The slope in a leaf at a stored sample; 0 without a model."""
         cdef double slope
@@ -149,25 +145,15 @@ cdef class LinearModels:
         for i in range(n):
             models[i], slopes[i] = model, -model[q]
         for k in range(q):
-            buffer.gather(self.columns[k], places, n, values, 1)
+            gather(buffer, self.columns[k], places, n, values, 1)
             add_terms(slopes, models, k, values, n, self.centers[k], self.scales[k],
                       self.lows[k], self.highs[k])
         for i in range(n):
-            slopes[i] = min(max(slopes[i], -model[q + 1]), model[q + 1])
-
-    cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
-                       int n_columns) noexcept nogil:
-        """The slope in a leaf at the row with values row[column * stride]; 0 without a model."""
-        cdef double[MAX_REGRESSORS] z
-        cdef const double* model = self.model_of(leaf)
-        if model == NULL:
-            return 0.0
-        self.read_row(row, stride, n_columns, z)
-        return self.slope(model, z)
+            slopes[i] = limited(slopes[i], model[q + 1])
 
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil:
-        """As `at_row`, for n rows: slopes[i] is that of row i in leaves[i]."""
+        """The slopes at n rows of values rows[column * stride + i], in leaves[i]; 0: no model."""
         cdef (const double*)[ROWS] models
         cdef double[MAX_REGRESSORS + 2] none
         cdef int i = 0, k, size
@@ -187,25 +173,15 @@ cdef class LinearModels:
                     add_terms(slopes + i, models, k, rows + self.columns[k] * stride + i, size,
                               self.centers[k], self.scales[k], self.lows[k], self.highs[k])
             for k in range(size):
-                slopes[i + k] = min(max(slopes[i + k], -models[k][self.n_regressors + 1]),
-                                    models[k][self.n_regressors + 1])
+                slopes[i + k] = limited(slopes[i + k], models[k][self.n_regressors + 1])
             i += size
-
-    cdef inline void read_row(self, const double* row, Py_ssize_t stride, int n_columns,
-                              double* z) noexcept nogil:
-        """Write the regressors of the row with values row[column * stride]."""
-        cdef int i
-        for i in range(self.n_regressors):
-            z[i] = row[self.columns[i] * stride] if self.columns[i] < n_columns else NAN
-        self.standardise(z)
 
     cdef double in_middle(self, int leaf) noexcept nogil:
         """The slope in a leaf if all features are missing, or have their means in the tree."""
         cdef const double* model = self.model_of(leaf)
         if model == NULL:
             return 0.0
-        return min(max(-model[self.n_regressors], -model[self.n_regressors + 1]),
-                   model[self.n_regressors + 1])
+        return limited(-model[self.n_regressors], model[self.n_regressors + 1])
 
     cdef void add_terms(self, int leaf, const double* row, int n_columns, double factor,
                         double* phi) noexcept nogil:
@@ -218,7 +194,9 @@ cdef class LinearModels:
         cdef int i
         if model == NULL:
             return
-        self.read_row(row, 1, n_columns, terms)
+        for i in range(self.n_regressors):
+            terms[i] = row[self.columns[i]] if self.columns[i] < n_columns else NAN
+        self.standardise(terms)
         middle, limit = -model[self.n_regressors], model[self.n_regressors + 1]
         total = middle
         for i in range(self.n_regressors):

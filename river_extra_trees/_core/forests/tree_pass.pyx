@@ -238,15 +238,15 @@ cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nog
     It has reached its leaves already.
     """
     cdef int tree, size = forest.batch_size, first = group.first, stop = first + group.n
-    cdef double slope
+    cdef double slope = 0.0
     cdef int next_split = first + (rows.at + 1 + size - first % size) % size
     cdef double target = 0.0
     if not rows.is_answered:
         for tree in range(first, stop):
-            slope = 0.0
             if forest.regression:
-                slope = rows.slopes[tree] = (<LinearModels>forest.models_of(tree)).at_row(
-                    rows.leaves[tree], rows.values, 1, forest.schema.n_columns)
+                (<LinearModels>forest.models_of(tree)).at_rows(
+                    rows.leaves + tree, rows.values, 1, 1, forest.schema.n_columns, &slope)
+                rows.slopes[tree] = slope
             answer(forest, rows, group, g, tree, rows.leaves[tree], 0, slope)
         return 0
     for tree in range(first, stop):

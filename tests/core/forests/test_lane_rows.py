@@ -25,6 +25,11 @@ COLUMNS: dict[str, list[Maker]] = {
         *[lambda r, i: float(r.randrange(3))] * 8,
     ],
     "one missing value": [lambda r, i: MISSING if i == 1_400 else float(r.randrange(9))] * 6,
+    "one value unlike all before": [
+        lambda r, i: 1e35 if i == 1_400 else r.random() - 0.5,
+        lambda r, i: 99.9 if i == 1_400 else 1.1 + r.random() / 2,
+        lambda r, i: 0.1 if i == 1_400 else float(r.randrange(9)),
+    ],
     "four at a time, or one": [lambda r, i: float(r.randrange(9)), lambda r, i: 0.1 * i] * 3,
     "doubles of one magnitude": [lambda r, i: 1.7e9 + 1e-3 * i, lambda r, i: -2e9 + 1e-3 * i],
     "too far apart to subtract": [lambda r, i: i / 300.0 - 1.5, lambda r, i: i - 1_000.5],

@@ -1,5 +1,6 @@
 """The passes over rows give the same bits with SSE2 and in plain C."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -84,19 +85,17 @@ static void pass(int n_bytes, int n_full, int n_other, int n) {
     }
 }
 
-static void measure(int n) {
+static void encode(int n) {
     int i, k, missing = up_to(1), positions[N];
     for (i = 0; i < n; i++) {
         for (k = 0; k < 4; k++) floats[k][i] = up_to(9) ? (float)up_to(255) : number(missing);
         doubles[i] = up_to(1) ? floats[0][i] : floats[0][i] * 1.00000001;
         positions[i] = n - 1 - i;
     }
-    for (k = 0; k < 5; k++) {
-        Range range = {INFINITY, -INFINITY, 0, 1, 1, 1, 0};
-        if (k < 4) extend_floats(&range, floats[k], n);
-        else extend_doubles(&range, doubles, n);
-        print(&range, offsetof(Range, kind));       /* no padding */
-    }
+    double low = INFINITY, high = -INFINITY;
+    int has_missing = 0;
+    extend_extremes(&low, &high, &has_missing, doubles, n);
+    print(&low, sizeof(low)), print(&high, sizeof(high)), print(&has_missing, sizeof(int));
     const float *four[4] = {floats[0], floats[1], floats[2], floats[3]};
     encode_floats(four, n, positions, rows[1], 16, 0), print(rows[1], 16 * n);
     const double *others[4] = {doubles, doubles, doubles, doubles};
@@ -109,7 +108,7 @@ int main(void) {
     for (i = 0; i < 2000; i++) {
         int n_bytes = up_to(1) * up_to(5), n_full = up_to(5);
         pass(n_bytes, n_full, n_bytes + n_full == 0 || up_to(1), 2 + up_to(up_to(9) ? 30 : N - 2));
-        measure(1 + up_to(40));
+        encode(1 + up_to(40));
     }
     return 0;
 }
@@ -129,3 +128,37 @@ def test_plain_passes_give_the_bits_of_sse2(tmp_path: Path) -> None:
         printed.append(subprocess.run([program], capture_output=True, check=True).stdout)
     assert printed[0] == printed[1]
     assert len(set(printed[0])) == 256
+
+
+# All kinds of lanes: bytes, floats, doubles, missing and nominal values; labels and numbers.
+FORESTS = """
+import random
+from river_extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+
+draw = random.Random(1)
+for model in (ExtraTreesClassifier(seed=1), ExtraTreesRegressor(seed=1)):
+    for i in range(600):
+        x = {k: draw.random() for k in "ab"} | {k: draw.randrange(4) for k in "cdefghijkl"}
+        x |= {"m": draw.gauss(0.0, 1e12), "n": draw.choice("uvw")}
+        x |= {"o": draw.random()} if draw.random() < 0.8 else {}
+        y = x["a"] + 0.1 * x["c"] + 0.2 * (x["n"] == "u") + x.get("o", 0.0)
+        print(repr(model.predict_one(x)))
+        model.learn_one(x, y if isinstance(model, ExtraTreesRegressor) else round(2 * y))
+"""
+
+
+@pytest.mark.skipif("checked" not in CORE.parts, reason="only the checked build is of plain C")
+def test_a_forest_in_plain_c_predicts_the_bits_of_sse2() -> None:
+    """The checked build is of plain C, the one in place is not, where there is SSE2."""
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", FORESTS],
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for folder in (CORE.parents[1], Path(__file__).parents[3])
+    ]
+    assert printed[0] == printed[1]
+    assert len(set(printed[0].splitlines())) > 600
