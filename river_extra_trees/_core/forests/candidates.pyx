@@ -1,6 +1,6 @@
 """The candidates of the columns of a node that are visited one by one. See the header."""
 
-from libc.math cimport INFINITY, log, sqrt, pow
+from libc.math cimport INFINITY, log, sqrt
 from libc.stdint cimport int64_t, uint8_t
 
 from ..rng cimport below
