@@ -11,6 +11,14 @@
 #define INLINE static inline __attribute__((always_inline))
 #endif
 
+INLINE void load_ahead(const void *at) {        /* into the cache */
+#ifdef __GNUC__
+    __builtin_prefetch(at);
+#else
+    (void)at;
+#endif
+}
+
 INLINE int lowest_bit(uint64_t word) {          /* of a word that is not 0 */
 #ifdef _MSC_VER
     unsigned long at;

@@ -8,10 +8,12 @@ there: a hash table finds the next split of a chain on a feature.
 
     from the head of a chain        to the next split on a feature; to the end
     from another split              to the next one on the same feature
+    from the end of a chain         it tells the head
 
-The leaps of a tree are made of all chains of LEAST_CHAIN splits or more. They stay true if a leaf
-is split: the walk goes on from the former end. If splits are removed, they are forgotten. They are
-not saved: the leaf is always the one that the steps of a walk find.
+The leaps of a tree are made of all chains of LEAST_CHAIN splits or more. If the leaf at the end of
+a chain is split, the chain goes on; without room in the table, the walk goes on from the former
+end, until the leaps are made anew. If splits are removed, they are forgotten. They are not saved:
+the leaf is always the one that the steps of a walk find.
 """
 
 from libc.stdint cimport uint64_t
@@ -24,7 +26,8 @@ cdef enum:
     LEAST_CHAIN = 16        # splits
     LEAST_OF_VALUES = 2     # so many splits per value of the row, or it walks down a chain
     RARE = 4                # at most one of so many columns has a value
-    END = UNUSED            # the "feature" of the leap to the end of a chain
+    END = UNUSED            # the "feature" of the leap to the end of a chain ...
+    HEAD = UNUSED - 1       # ... and of that which tells its head
 
 cdef struct Present:        # the values of a row
     uint64_t marks          # of columns, modulo 64
@@ -33,6 +36,7 @@ cdef struct Present:        # the values of a row
     double[MOST_PRESENT] values
 
 cdef int make_leaps(Tree* tree) except -1 nogil
+cdef void extend_leaps(Tree* tree, int end) noexcept nogil
 cdef int leap(const Tree* tree, const Present* present) noexcept nogil
 cdef void leap_trees(const Tree* trees, int n, Schema schema, int* leaves) noexcept nogil
 

@@ -1,7 +1,7 @@
 """Leaps of rows that have few of the features. See the header."""
 
 from libc.math cimport NAN
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .allocation cimport zeroed
 from .rng cimport mix
@@ -10,14 +10,25 @@ from .tree cimport (
 )
 
 
+cdef extern from "bits.h":
+    void load_ahead(const void* at) nogil
+
+cdef enum:
+    AHEAD = 4               # trees, whose leaps are loaded meanwhile
+
+
 # --- The table ------------------------------------------------------------------------------------
+
+
+cdef inline uint32_t place_of(const Tree* tree, int start, int feature) noexcept nogil:
+    """The first slot where a leap may be."""
+    return <uint32_t>(mix(<uint64_t>start << 16 | <uint64_t>feature) >> (64 - tree.leap_bits))
 
 
 cdef inline Leap* slot_of(const Tree* tree, int start, int feature) noexcept nogil:
     """The leap from a node by a feature, or the free slot where it would be."""
     cdef uint32_t last = (<uint32_t>1 << tree.leap_bits) - 1
-    cdef uint32_t at = <uint32_t>(
-        mix(<uint64_t>start << 16 | <uint64_t>feature) >> (64 - tree.leap_bits))
+    cdef uint32_t at = place_of(tree, start, feature)
     while tree.leaps[at].node != 0 and (
             tree.leaps[at].start != start or tree.leaps[at].feature != feature):
         at = (at + 1) & last
@@ -30,9 +41,15 @@ cdef inline const Leap* find(const Tree* tree, int start, int feature) noexcept 
     return found if found.node != 0 else NULL       # no leap leads to the root
 
 
-cdef inline void add_leap(Tree* tree, int start, int feature, int node, int depth) noexcept nogil:
+cdef inline void set_leap(Tree* tree, int start, int feature, int node, int depth) noexcept nogil:
     cdef Leap* slot = slot_of(tree, start, feature)
+    tree.n_leaps += slot.node == 0
     slot.start, slot.feature, slot.node, slot.depth = start, feature, node, depth
+
+
+cdef inline bint has_room(const Tree* tree, int n) noexcept nogil:
+    """Whether at most two thirds of the slots are in use with n more."""
+    return 3 * <int64_t>(tree.n_leaps + n) <= <int64_t>2 << tree.leap_bits
 
 
 cdef int make_leaps(Tree* tree) except -1 nogil:
@@ -44,19 +61,32 @@ cdef int make_leaps(Tree* tree) except -1 nogil:
     for node in range(tree.n_used):
         if is_head(tree, node):
             n = length_of_chain(tree, node, &end)
-            n_leaps += n + 1 if n >= LEAST_CHAIN else 0
+            n_leaps += n + 2 if n >= LEAST_CHAIN else 0
     tree.n_leapt = n_nodes
     if n_leaps == 0:
         return 0
-    while 2 << tree.leap_bits < 3 * n_leaps:
+    while not has_room(tree, n_leaps):
         tree.leap_bits += 1
     tree.leaps = <Leap*>zeroed(<size_t>1 << tree.leap_bits, sizeof(Leap))
     for node in range(tree.n_used):
-        if is_head(tree, node):
-            n = length_of_chain(tree, node, &end)
-            if n >= LEAST_CHAIN:
-                add_chain(tree, node, end, n)
+        if is_head(tree, node) and length_of_chain(tree, node, &end) >= LEAST_CHAIN:
+            add_splits(tree, node, node, end)
     return 0
+
+
+cdef void extend_leaps(Tree* tree, int end) noexcept nogil:
+    """Let the chain that ended at a leaf go on if that has been split.
+
+    If there is no room, the next `make_leaps` makes it.
+    """
+    cdef const Leap* own = find(tree, end, HEAD) if tree.leaps != NULL else NULL
+    cdef int new_end
+    if own == NULL or is_leaf(&tree.nodes[end]):
+        return
+    if has_room(tree, length_of_chain(tree, end, &new_end) + 1):
+        add_splits(tree, own.depth, end, new_end)
+    else:
+        tree.n_leapt = 0
 
 
 cdef inline bint is_head(const Tree* tree, int node) noexcept nogil:
@@ -70,26 +100,31 @@ cdef inline bint is_head(const Tree* tree, int node) noexcept nogil:
 
 cdef int length_of_chain(const Tree* tree, int head, int* end) noexcept nogil:
     """The number of splits of a chain; find the leaf at its end."""
-    cdef int n = 0, node = head
+    cdef int node = head
     while not is_leaf(&tree.nodes[node]):
         node = missing_side(&tree.nodes[node])
-        n += 1
     end[0] = node
-    return n
+    return depth_of(tree, node) - depth_of(tree, head)
 
 
-cdef void add_chain(Tree* tree, int head, int end, int length) noexcept nogil:
-    """Add the leaps of a chain, from its end on."""
-    cdef int node = parent_of(tree, end), feature
-    cdef Leap* first
-    add_leap(tree, head, END, end, length)
-    while node != head:
-        feature = tree.nodes[node].feature
-        first = slot_of(tree, head, feature)
-        if first.node != 0:
-            add_leap(tree, node, feature, first.node, first.depth)
-        add_leap(tree, head, feature, node, depth_of(tree, node))
+cdef void add_splits(Tree* tree, int head, int first, int end) noexcept nogil:
+    """Add the leaps of the last splits of a chain, `first` and those below, the last one first."""
+    cdef int node = end, feature
+    cdef int start
+    cdef Leap* slot
+    set_leap(tree, head, END, end, depth_of(tree, end) - depth_of(tree, head))
+    set_leap(tree, end, HEAD, end, head)
+    while node != first:
         node = parent_of(tree, node)
+        feature, start = tree.nodes[node].feature, head
+        slot = slot_of(tree, start, feature)
+        while slot.node != 0 and slot.depth < depth_of(tree, node):
+            start = slot.node
+            slot = slot_of(tree, start, feature)
+        if slot.node != 0:
+            set_leap(tree, node, feature, slot.node, slot.depth)
+        if node != head:
+            set_leap(tree, start, feature, node, depth_of(tree, node))
 
 
 # --- Walks ----------------------------------------------------------------------------------------
@@ -149,6 +184,15 @@ cdef bint leave_chain(const Tree* tree, const Present* present, int head,
         next[best] = find(tree, next[best].node, present.columns[best])
 
 
+cdef inline void load_first(const Tree* tree, const Present* present) noexcept nogil:
+    """Load what the walk down a tree reads first."""
+    cdef int k
+    load_ahead(tree.nodes)
+    load_ahead(tree.leaps + place_of(tree, 0, END))
+    for k in range(present.n):
+        load_ahead(tree.leaps + place_of(tree, 0, present.columns[k]))
+
+
 cdef void leap_trees(const Tree* trees, int n, Schema schema, int* leaves) noexcept nogil:
     """Find the leaves that the row of a schema, which has few values, reaches in n trees."""
     cdef Present present
@@ -164,5 +208,7 @@ cdef void leap_trees(const Tree* trees, int n, Schema schema, int* leaves) noexc
             walk_trees(trees + i, stop - i, schema, leaves + i)
             i = stop
         else:
+            if i + AHEAD < n and trees[i + AHEAD].leaps != NULL:
+                load_first(trees + i + AHEAD, &present)
             leaves[i] = leap(trees + i, &present)
             i += 1

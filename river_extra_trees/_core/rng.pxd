@@ -10,7 +10,7 @@ Flood 2014), applied once per word of the name and then once per number drawn.
 """
 
 from libc.math cimport exp
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 # The purpose of a stream. Never change these numbers: that would change every seeded prediction.
 cdef enum Purpose:
@@ -60,11 +60,14 @@ cdef inline double uniform(Rng* rng) noexcept nogil:
 
 cdef inline uint64_t below(Rng* rng, uint64_t n) noexcept nogil:
     """Uniform on 0 .. n-1, without the bias of a plain remainder. n must be positive."""
-    cdef uint64_t limit = (<uint64_t>0 - n) % n  # 2**64 mod n: words under it would be one too many
     cdef uint64_t word = next_word(rng)
-    while word < limit:
+    while word < n and word < (<uint64_t>0 - n) % n:    # 2**64 mod n words would be one too many
         word = next_word(rng)
     return word % n
+
+cdef inline int scaled(uint64_t word, int n) noexcept nogil:
+    """The lower half of a word as a number of 0 .. n-1: no division, but a bias of n / 2**32."""
+    return <int>(<uint64_t>(<uint32_t>word) * <uint64_t>n >> 32)
 
 cdef inline int poisson(Rng* rng, double mean) noexcept nogil:
     """Poisson by products of uniforms (Knuth): efficient for the small means of online bagging."""

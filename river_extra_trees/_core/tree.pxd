@@ -74,7 +74,8 @@ cdef struct ClassShare:     # of a class in a leaf
 cdef struct Leap:           # 16 bytes; see `leaps`
     int start, feature
     int node                # where it ends; 0: a free slot
-    int depth               # of that; of a leap to the end of a chain: its number of splits
+    int depth               # of that; of a leap to the end of a chain: its number of splits; from
+                            #   the end: where the chain begins
 
 cdef struct Kind:           # of all trees of a forest
     bint regression
@@ -113,6 +114,7 @@ cdef struct Tree:
     int subtotal_pairs      # number of pairs with memory for them
     Leap* leaps             # 1 << leap_bits slots of a hash table; NULL: there are none
     int leap_bits
+    int n_leaps             # number of slots that are in use
     int n_leapt             # number of nodes when they were made, or found to be none
 
 # --- Memory ---------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ cdef void forget_subtotals(Tree* tree) noexcept nogil:
 
 cdef void forget_leaps(Tree* tree) noexcept nogil:
     free(tree.leaps)
-    tree.leaps, tree.leap_bits = NULL, 0
+    tree.leaps, tree.leap_bits, tree.n_leaps = NULL, 0, 0
 
 
 cdef void plant(Tree* tree) noexcept nogil:

@@ -162,6 +162,11 @@ def are_few(n_values: int, n_cells: int) -> bool:
     return 4 * n_values < n_cells and n_values <= MOST_ENTRIES
 
 
+def scaled(half: int, n: int) -> int:
+    """Half a random word as a number of 0 .. n-1."""
+    return half * n >> 32
+
+
 def score(samples: list[Sample], criterion: str, middle: float) -> float:
     """Higher is better: the impurity of the samples of a side, but for a constant.
 
@@ -499,14 +504,18 @@ class Growth:
         while n_left + n_lists_left > 0 and (
             best is None or n_visited < (1 if len(samples) == 2 else self.n_visited)
         ):
-            drawn = self.rng.below(n_left + n_lists_left)
+            if self.listed:
+                half, other = self.rng.halves()
+                drawn = scaled(half, n_left + n_lists_left)
+            else:
+                drawn = self.rng.below(n_left)
             is_listed = drawn >= n_left
             if is_listed:
                 drawn -= n_left
                 if n_lists_left > self.n_visited - n_visited:  # the fullest of four
-                    for _ in range(3):
-                        other = self.rng.below(n_lists_left)
-                        drawn = max(drawn, other, key=lambda at: len(present(samples, listed[at])))
+                    for half in (other, *self.rng.halves()):
+                        place = scaled(half, n_lists_left)
+                        drawn = max(drawn, place, key=lambda at: len(present(samples, listed[at])))
                 n_lists_left -= 1
                 listed[drawn], listed[n_lists_left] = listed[n_lists_left], listed[drawn]
                 column = listed[n_lists_left]

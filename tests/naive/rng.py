@@ -25,6 +25,10 @@ class NaiveRng:
     def uniform(self) -> float:
         return (self.next_word() >> 11) / (1 << 53)
 
+    def halves(self) -> tuple[int, int]:
+        word = self.next_word()
+        return word & 0xFFFFFFFF, word >> 32
+
     def below(self, n: int) -> int:
         word = self.next_word()
         while word < (1 << 64) % n:

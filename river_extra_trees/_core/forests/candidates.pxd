@@ -126,11 +126,14 @@ cdef class Candidates(LaneRows):
     @cython.final
     cdef inline bint is_best(self, int column) noexcept nogil:
         """Whether the two sides make the best candidate so far; keep its score and column then."""
-        cdef float score
         if (self.left.n < self.min_samples_leaf or self.right.n < self.min_samples_leaf
                 or not self.left.weight > 0.0 or not self.right.weight > 0.0):
             return False
-        score = self.score()
+        return self.is_higher(self.score(), column)
+
+    @cython.final
+    cdef inline bint is_higher(self, float score, int column) noexcept nogil:
+        """Whether a score is the best so far; keep it and its column then."""
         if self.best.split.feature >= 0 and not score > self.best.score:
             return False
         self.best.score, self.best.split.feature = score, column

@@ -20,7 +20,6 @@ from .candidates cimport Candidates, Side
 from .lane_rows cimport Task
 
 cdef enum:
-    DRAWN = 4               # a node visits the fullest of so many drawn lists
     MOST_COUNTED = 16       # classes of a growth whose lists count their entries per class
 
 cdef struct Link:           # an entry or, with the number `n_values` + list, the head of a list
@@ -82,9 +81,9 @@ cdef class ColumnLists(Candidates):
     cdef void close_lists(self) noexcept nogil
     cdef void list_rows(self, const Task* task) noexcept nogil
     cdef void open_lists(self) noexcept nogil
-    cdef void visit_column(self) noexcept nogil
-    cdef int draw_list(self, int at) noexcept nogil
-    cdef void visit_list(self, int at) noexcept nogil
+    cdef bint visit_columns(self) noexcept nogil
+    cdef void visit_column(self, int j) noexcept nogil
+    cdef void visit_list(self, int list_) noexcept nogil
     cdef void drop_list(self, int list_) noexcept nogil
     cdef void visit_constant(self, const Link* head, int list_) noexcept nogil
     cdef int read_entries(self, const Link* head) noexcept nogil

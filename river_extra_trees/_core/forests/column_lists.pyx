@@ -1,16 +1,24 @@
 """The columns of a wide growth, which a node draws and visits one by one. See the header."""
 
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from ..allocation cimport carve, product
-from ..rng cimport below
+from ..rng cimport Rng, below, next_word, scaled
 from ..split cimport ONE_VALUE, VALUES, VARIANCE, Split, goes_left, random_threshold
 from ..value_sets cimport N_CUTS
 from .buffer cimport Entry, is_missing
 from .candidates cimport Candidates, Side
-from .lane_rows cimport Task
+from .lane_rows cimport Segment, Task
+
+cdef extern from "lanes.h":
+    float ratio_of(float sum_left, float sum_right, float n_left, float n_right) nogil
+
+
+cdef inline int fuller(const Link* heads, const int* table, int at, int other) noexcept nogil:
+    """Of two lists of a table, the place of the one with more entries."""
+    return other if heads[table[other]].row > heads[table[at]].row else at
 
 
 cdef class ColumnLists(Candidates):
@@ -187,15 +195,54 @@ cdef class ColumnLists(Candidates):
             self.node.n += self.own[s].n
         self.node.weight = self.node.n
 
-    cdef void visit_column(self) noexcept nogil:
-        """Draw one of the remaining columns, and evaluate its candidates."""
-        cdef int i, n = self.task.n
-        cdef int j = <int>below(&self.rng, self.n_left + self.n_lists_left), column
+    cdef bint visit_columns(self) noexcept nogil:
+        """Draw and visit a column, and listed ones of one value before it.
+
+        Of four random lists the fullest is visited, unless all are going to be. Returns False if
+        none is left to be visited.
+        """
+        cdef int* table = self.table + self.task.table
+        cdef const Link* heads = self.links + self.n_values
+        cdef int n_left = self.n_left, n_lists = self.n_lists_left, n = self.task.n, at, list_
+        cdef int n_most = 1 if n == 2 else self.max_features
+        cdef Rng rng = self.rng
+        cdef uint64_t word
+        if self.n_listed == 0 and n_left > 0 and (
+                self.best.split.feature < 0 or self.n_visited < n_most):
+            self.visit_column(<int>below(&self.rng, n_left))
+            return True
+        while n_left + n_lists > 0 and (self.best.split.feature < 0 or self.n_visited < n_most):
+            word = next_word(&rng)
+            at = scaled(word, n_left + n_lists)
+            if at < n_left:
+                self.rng, self.n_lists_left = rng, n_lists
+                self.visit_column(at)
+                return True
+            at -= n_left
+            if n_lists > self.max_features - self.n_visited:
+                at = fuller(heads, table, at, scaled(word >> 32, n_lists))
+                word = next_word(&rng)
+                at = fuller(heads, table, at, scaled(word, n_lists))
+                at = fuller(heads, table, at, scaled(word >> 32, n_lists))
+            list_ = table[at]
+            n_lists -= 1
+            table[at] = table[n_lists]
+            table[n_lists] = list_
+            if not (self.has_class_counts and 0 < heads[list_].row < n
+                    and heads[list_].value == heads[list_].value):
+                self.rng, self.n_lists_left = rng, n_lists
+                self.visit_list(list_)
+                return True
+            self.n_steps += 20
+            self.visit_constant(heads + list_, list_)
+        self.rng, self.n_lists_left = rng, n_lists
+        return False
+
+    cdef void visit_column(self, int j) noexcept nogil:
+        """Evaluate the candidates of one of the remaining columns."""
+        cdef int i, n = self.task.n, column
         cdef double low = INFINITY, high = -INFINITY, value
         cdef bint has_missing = False, varies
-        if j >= self.n_left:
-            self.visit_list(self.draw_list(j - self.n_left))
-            return
         self.n_steps += 50 + 8 * n
         column = self.columns[j]
         self.n_left -= 1
@@ -225,36 +272,12 @@ cdef class ColumnLists(Candidates):
             self.columns[self.n_left] = self.columns[self.task.n_active]
             self.columns[self.task.n_active] = column
 
-    cdef int draw_list(self, int at) noexcept nogil:
-        """The fullest of some random lists, of which one was drawn.
-
-        There is nothing to choose if all are going to be visited.
-        """
-        cdef const int* table = self.table + self.task.table
-        cdef const Link* heads = self.links + self.n_values
-        cdef int _, other
-        if self.n_lists_left <= self.max_features - self.n_visited:
-            return at
-        for _ in range(DRAWN - 1):
-            other = <int>below(&self.rng, self.n_lists_left)
-            if heads[table[other]].row > heads[table[at]].row:
-                at = other
-        return at
-
-    cdef void visit_list(self, int at) noexcept nogil:
+    cdef void visit_list(self, int list_) noexcept nogil:
         """Evaluate a threshold of a listed column; missing values go right, or left."""
-        cdef int* table = self.table + self.task.table
-        cdef int list_ = table[at]
         cdef const Link* head = &self.links[self.n_values + list_]
         cdef const Link* link = &self.links[head.next]
         cdef double low = INFINITY, high = -INFINITY, threshold
-        self.n_lists_left -= 1
-        table[at] = table[self.n_lists_left]
-        table[self.n_lists_left] = list_
         self.n_steps += 20 + 8 * head.row
-        if self.has_class_counts and 0 < head.row < self.task.n and head.value == head.value:
-            self.visit_constant(head, list_)
-            return
         if self.nominal[head.list]:
             self.visit_nominal_list(head, list_)
             return
@@ -294,14 +317,18 @@ cdef class ColumnLists(Candidates):
     cdef void visit_constant(self, const Link* head, int list_) noexcept nogil:
         """Evaluate the split of the entries of a list, all with one value, from the others."""
         cdef const int* counts = self.class_counts_of + <Py_ssize_t>list_ * self.n_classes
-        cdef int s
+        cdef const Segment* own = self.own
+        cdef float left = 0.0, right = 0.0, count
+        cdef int s, n_others = self.task.n - head.row
         self.n_visited += 1
+        if head.row < self.min_samples_leaf or n_others < self.min_samples_leaf:
+            return
         for s in range(self.task.n_segments):
-            self.left.counts[s] = counts[self.own[s].code]
-            self.right.counts[s] = self.node.counts[s] - self.left.counts[s]
-        self.left.weight = self.left.n = head.row
-        self.right.weight = self.right.n = self.node.n - head.row
-        if self.is_best(head.list):
+            count = counts[own[s].code]
+            left += count * count
+            count = own[s].n - count
+            right += count * count
+        if self.is_higher(ratio_of(left, right, head.row, n_others), head.list):
             self.best.split.threshold, self.best_list = head.value, list_
             self.best.split.nominal = ONE_VALUE if self.nominal[head.list] else 0
             self.best.split.missing_left = 0

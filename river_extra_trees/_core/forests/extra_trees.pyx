@@ -422,14 +422,16 @@ cdef class ExtraTrees(Ensemble):
         """
         cdef Pace pace
         cdef double* asked = NULL
+        cdef bint is_found = False
         if self.questions.waits() or self.questions.n_first > 0:
             asked = self.questions.take(
                 self.questions.hash_of(row, stride, columns, n), n_seen,
-                self.schema.version == self.named)
+                self.schema.version == self.named, &is_found)
         if asked != NULL:
             answers, mixed = NULL, asked
         pace = self.questions.pace()
         pace.claims = self.claims_of(self.questions.delay)
+        pace.is_of_question = is_found or self.questions.delay == 0.0
         if self.regression:
             if self.mixture.noise.version != self.schema.version:
                 self.mixture.noise.fit(self.schema)

@@ -586,11 +586,7 @@ cdef class Growth(ColumnLists):
     cdef void visit_next(self) noexcept nogil:
         """Visit the next chosen lane that is not fast, or draw a column of a wide growth."""
         if self.is_wide:
-            if self.n_left + self.n_lists_left > 0 and (
-                    self.best.split.feature < 0 or self.n_visited < (
-                        1 if self.task.n == 2 else self.max_features)):
-                self.visit_column()
-            else:
+            if not self.visit_columns():
                 self.n_steps += 50 + (0 if self.is_sparse else 8 * self.task.n)
                 self.phase = SPLIT
             return

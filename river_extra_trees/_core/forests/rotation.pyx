@@ -6,7 +6,7 @@ A growth is spread over the samples until the next growth of its group begins.
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from ..leaps cimport can_leap, make_leaps
+from ..leaps cimport can_leap, extend_leaps, make_leaps
 from ..rng cimport BRANCH, RENEW, Rng, rng_for
 from ..tree cimport (
     Tree, begin_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells, reserve_pairs,
@@ -239,6 +239,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
             j += 1
         if j - i > 1 and n_nodes_of(this) + 2 <= forest.max_nodes:
             grow_leaf(forest, tree, this, found[i], places + i, j - i, first, small.growth, n_seen)
+            extend_leaps(this, found[i])
         i = j
     return shrink(this, forest.max_nodes)
 
