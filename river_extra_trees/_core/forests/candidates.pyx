@@ -7,7 +7,6 @@ from ..rng cimport below
 from ..shares cimport first_largest
 from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
-from .buffer cimport gather
 from .lane_rows cimport LEAST_EVIDENCE
 
 cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
@@ -53,7 +52,7 @@ cdef class Candidates(LaneRows):
         cdef const int* items = self.own_items()
         for i in range(self.task.n):
             self.spare[i] = self.places[items[i]]
-        gather(self.buffer, column, self.spare, self.task.n, self.values, 1)
+        self.buffer.gather(column, self.spare, self.task.n, self.values, 1)
 
     # ---------------------------------------------------------------- columns
 

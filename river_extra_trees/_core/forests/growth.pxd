@@ -150,7 +150,6 @@ cdef class Growth(ColumnLists):
     cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil
     cdef void step(self, Tree* tree) noexcept nogil
     cdef void sort_samples(self, Tree* tree) noexcept nogil
-    cdef void place_rows(self, int* next_of, int* positions, int* items) noexcept nogil
     cdef void list_next(self) noexcept nogil
     cdef void finish(self, Tree* tree) noexcept nogil
     cdef void push_task(self, Task task) noexcept nogil

@@ -127,3 +127,5 @@ cdef class LaneRows:
     cdef inline double weight(self, int item) noexcept nogil:
         """The weight of a sample in scores."""
         return self.unit * self.buffer.weight(self.places[item])
+
+cdef double largest_at(float threshold, double offset, double scale) noexcept nogil
