@@ -23,16 +23,20 @@ cdef class Answers:
     cdef public double total            # of the losses in the present block
     cdef public int n                   # number of these
     cdef readonly object x, answer      # the sample that was asked last, and its answer
+    cdef object model, predict, learn   # the model, and two methods of it; not saved
 
     cpdef bint ask(self, object x, object answer) noexcept
     cpdef bint is_next(self, object x) noexcept
     cpdef bint judge(self, object answer, object y) except -1
     cpdef restart(self)
+    cdef int bind(self, object model) except -1
 
 cdef class Asked:
     cdef public object model
     cdef public Answers _answers
     cdef public Bins _inputs
+    cdef public Evidence _weights       # that the effective memory has shrunk; or None
 
     cdef int asked(self, object x, object answer) except -1
     cdef int look(self, object x) except -1
+    cdef int end_block(self) except -1

@@ -2,7 +2,7 @@
 """The answers of a model that is watched. See the header."""
 
 cimport cython
-from libc.math cimport fabs
+from libc.math cimport fabs, log
 
 from .bins cimport SAMPLES
 
@@ -55,12 +55,17 @@ cdef class Answers:
         if self.n < LOSSES << self.evidence.level:
             return False
         mean, self.total, self.n = self.total / self.n, 0.0, 0
-        return self.evidence.is_tested and self.evidence.update(mean)
+        return self.evidence.level <= self.evidence.highest and self.evidence.update(mean)
 
     cpdef restart(self):
         """Forget the losses so far."""
         self.total, self.n = 0.0, 0
         self.evidence.restart()
+
+    cdef int bind(self, object model) except -1:
+        """Look up the methods of another model: each look-up reads memory that no cache holds."""
+        self.model, self.predict, self.learn = model, model.predict_one, model.learn_one
+        return 0
 
 
 cdef class Asked:
@@ -81,7 +86,10 @@ cdef class Asked:
         -------
         The prediction of the model.
         """
-        answer = self.model.predict_one(x, **kwargs) if kwargs else self.model.predict_one(x)
+        cdef Answers answers = self._answers
+        if answers.model is not self.model:
+            answers.bind(self.model)
+        answer = answers.predict(x, **kwargs) if kwargs else answers.predict(x)
         self.asked(x, answer)
         return answer
 
@@ -102,11 +110,13 @@ cdef class Asked:
         """
         cdef Answers answers = self._answers
         cdef bint is_next = answers.is_next(x)
+        if answers.model is not self.model:
+            answers.bind(self.model)
         answer = answers.answer if is_next else self._answer_for(x)
         if w == 1.0:    # some models of river have no weights
-            self.model.learn_one(x, y)
+            answers.learn(x, y)
         else:
-            self.model.learn_one(x, y, w)
+            answers.learn(x, y, w)
         if not is_next:
             self._forget_question(x)
         if answers.judge(answer, y):
@@ -134,7 +144,17 @@ cdef class Asked:
         """Look at the features of a sample in detail."""
         self._inputs.add(x)
         if self._answers.n_samples % SAMPLES == SAMPLES - SPACING + 1:
-            self._end_block()
+            self.end_block()
+        return 0
+
+    cdef int end_block(self) except -1:
+        """End a block of inputs and of the effective memory."""
+        cdef list changes = self._inputs.end_block()
+        cdef bint has_shrunk = (
+            self._weights is not None and self._weights.ends(self._answers.n_samples // SAMPLES)
+            and self._weights.update(-log(self._memory())))     # which rises when it shrinks
+        if changes or has_shrunk:
+            self._raise_changes(changes, has_shrunk)
         return 0
 
 

@@ -3,7 +3,8 @@
 names       of the columns from 1 on. Column 0 stands for the names themselves
 values      per column: a dict from usual values to bins, of a column of names; else None. It has
             one item more than `names`, and none before there are bins
-counts      double[n_columns, N_BINS]: of the present block
+counts      float[n_columns, N_BINS]: of the present block. Floats hold them exactly, and half as
+            many of the caches' lines are read at the end of a block
 usual       the same, of the first REFERENCE blocks. Then it is fixed, so that the distances of
             blocks from it are exchangeable if nothing changes; else those of equal blocks would
             move with it
@@ -22,6 +23,8 @@ no edges. Column 0 has its value in the last bin where a sample has a name that 
 in bin 1.
 """
 
+from cpython.ref cimport PyObject
+
 from .evidence cimport Evidence
 
 cdef enum:
@@ -33,10 +36,12 @@ cdef enum:
 
 cdef class Bins:
     cdef readonly object counts, usual, recent, edges, n_usual      # numpy arrays
-    cdef double[:, ::1] _counts, _usual, _recent, _edges, _held
+    cdef float[:, ::1] _counts, _usual, _recent
+    cdef double[:, ::1] _edges, _held
     cdef int[::1] _n_usual
     cdef int n_held
     cdef readonly list names, values
+    cdef list met               # the names in the latest sample that had all in order
     cdef public list rows, waiting
     cdef public list evidence       # that each column has changed
     cdef public set known           # names that are not new
@@ -44,7 +49,10 @@ cdef class Bins:
 
     cpdef add(self, x)
     cpdef count(self)
+    cpdef list end_block(self)
+    cdef list changed(self)
     cdef int hold(self, dict x) except -1
+    cdef bint is_next(self, Py_ssize_t i, PyObject* name) except -1
     cdef int bin_of(self, Py_ssize_t column, object value) except -1
     cdef int bin_of_number(self, Py_ssize_t column, double number) noexcept
     cdef int bin_of_name(self, Py_ssize_t column, object value) except -1

@@ -10,6 +10,7 @@ from .validation cimport is_missing
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_Compare
 from libc.math cimport NAN
 
 cdef extern from "Python.h":
@@ -19,23 +20,24 @@ cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(PyObject*)
 
 BINS, ROWS, BLOCK = N_BINS, N_ROWS, SAMPLES
-cdef double FADING = 1.0 - 1.0 / WAITING    # of the recent counts, per block
+cdef float FADING = 1.0 - 1.0 / WAITING    # of the recent counts, per block
 
 
 cdef class Bins:
     """Counts of values per column and bin. See the header."""
 
     def __cinit__(self, *args):
-        self.names, self.values, self.rows, self.waiting, self.evidence = [], [], [], [], []
+        self.names, self.met, self.values = [], [], []
+        self.rows, self.waiting, self.evidence = [], [], []
         self.known, self.n_blocks = set(), 0
 
     def set_columns(self, list names):
         """Begin to look at some columns, of which none has bins."""
         cdef Py_ssize_t n = len(names) + 1
-        self.names, self.values = list(names), [None] * n
+        self.names, self.met, self.values = list(names), list(names), [None] * n
         self.edges, self._held = np.full((n, N_BINS - 2), np.inf), np.empty((N_HELD, n))
         self.n_held = 0
-        self.counts, self.usual, self.recent = np.zeros((3, n, N_BINS))
+        self.counts, self.usual, self.recent = np.zeros((3, n, N_BINS), np.single)
         self.n_usual = np.zeros(n, np.intc)
         self._edges, self._counts, self._n_usual = self.edges, self.counts, self.n_usual
         self._usual, self._recent = self.usual, self.recent
@@ -59,8 +61,7 @@ cdef class Bins:
         at = self.n_held    # the methods of a value may add other samples
         for column in range(1, n):
             # Samples mostly have their columns in this order.
-            if (not PyDict_Next(x, &place, &name, &found)
-                    or name != PyList_GET_ITEM(self.names, column - 1)):
+            if not PyDict_Next(x, &place, &name, &found) or not self.is_next(column - 1, name):
                 found = PyDict_GetItem(x, self.names[column - 1])
             n_found += found != NULL
             if PyList_GET_ITEM(self.values, column) != <PyObject*>None:
@@ -76,6 +77,17 @@ cdef class Bins:
         self._counts[0, 1 if n_found == len(x) or x.keys() <= self.known else N_BINS - 1] += 1.0
         self.n_held = at + 1
         return 0
+
+    cdef bint is_next(self, Py_ssize_t i, PyObject* name) except -1:
+        """Whether a name is that of a column. Readers make new names for each batch or row."""
+        cdef PyObject* met = PyList_GET_ITEM(self.met, i)
+        if name == met:
+            return True
+        if (not PyUnicode_CheckExact(<object>name) or not PyUnicode_CheckExact(<object>met)
+                or PyUnicode_Compare(<object>name, <object>met) != 0):
+            return False
+        self.met[i] = <object>name
+        return True
 
     cpdef count(self):
         """Count the numbers of the samples that are held."""
@@ -129,12 +141,19 @@ cdef class Bins:
             raise IndexError(found)
         return found
 
-    def changed(self):
+    cpdef list end_block(self):
+        """End a shortest block; return the name, the size and the text of each change."""
+        self.count()
+        if len(self.rows) == N_ROWS:
+            self.make_bins()
+        return [self.take_change(column) for column in self.changed()]
+
+    cdef list changed(self):
         """End a shortest block; return the columns that have changed."""
         cdef Py_ssize_t column
         cdef Evidence each
         cdef double distance
-        found = []
+        cdef list found = []
         self.n_blocks += 1
         for column in range(min(len(self.evidence), len(self.values))):
             each = self.evidence[column]
@@ -150,9 +169,9 @@ cdef class Bins:
         The result is the chi-squared distance of the counts from the usual ones; -1 while these are
         still collected.
         """
-        cdef double* counts = &self._counts[column, 0]
-        cdef double* usual = &self._usual[column, 0]
-        cdef double* recent = &self._recent[column, 0]
+        cdef float* counts = &self._counts[column, 0]
+        cdef float* usual = &self._usual[column, 0]
+        cdef float* recent = &self._recent[column, 0]
         cdef bint is_begun = self._n_usual[column] == REFERENCE
         cdef double n = 0.0, n_usual = 0.0, distance = 0.0, expected
         cdef int i

@@ -16,10 +16,10 @@ cdef int CHECKED = 30       # numbers between two tests of whether they depend o
 cdef double DEPENDENT = 0.1, DEVIATIONS = 3.0
 cdef int C_LEAST = LEAST
 STRENGTHS = (0.2, 0.5, 0.8)     # of the bets
-cdef double[N_BETS] strengths = STRENGTHS
 # So that their mean is 1.
 cdef double[N_BETS] factors = [math.sin(math.pi * s) / (math.pi * s) for s in STRENGTHS]
 cdef double NEAREST = 1e-12     # of a p-value to 0 and 1
+cdef double LARGEST = 3e38      # that a float holds
 
 
 @cython.final
@@ -78,11 +78,12 @@ cdef class Evidence:
         """Take the number of a block; return whether the signal has changed."""
         cdef bint is_due
         cdef int i
-        cdef double p, total = 0.0
+        cdef double total = 0.0
+        cdef double[N_BETS] earned
         if self.n_compared >= C_LEAST:
-            p = self.p_value(number)
+            lay_bets(self.p_value(number), earned)
             for i in range(N_BETS):
-                self.ratios[i] = (1.0 + self.ratios[i]) * bet(p, i)
+                self.ratios[i] = (1.0 + self.ratios[i]) * earned[i]
                 total += self.ratios[i]
         self.keep(number)
         if total / N_BETS * (1 << self.level) >= self.run_length:
@@ -109,16 +110,17 @@ cdef class Evidence:
         """The conformal p-value of a number."""
         cdef int i, n = self.n_compared, n_larger = 0, n_least = 0
         cdef double drawn = self.rng.random()
+        cdef float here = rounded(number)
         for i in range(n):
-            n_larger += self.compared[i] > number
-            n_least += self.compared[i] >= number
+            n_larger += self.compared[i] > here
+            n_least += self.compared[i] >= here
         return (n_larger + drawn * (n_least - n_larger + 1)) / (n + 1)
 
     cpdef keep(self, double number):
         """Let a number wait, and compare with the one that has waited longest."""
-        cdef double waited = self.waiting[self.next_waiting]
+        cdef float waited = <float>self.waiting[self.next_waiting]
         self.n += 1
-        self.waiting[self.next_waiting] = number
+        self.waiting[self.next_waiting] = rounded(number)
         self.next_waiting = (self.next_waiting + 1) % WAITING
         if self.n_waiting < WAITING:
             self.n_waiting += 1
@@ -153,10 +155,27 @@ cdef class Evidence:
         return float(state["waiting"].mean()), float(state["compared"].mean())
 
 
-cpdef double bet(double p, int i) noexcept:
-    """What the bet of strength i on small p-values earns."""
+cdef float rounded(double number) noexcept:
+    """A number as it is compared."""
+    return <float>min(max(number, -LARGEST), LARGEST)
+
+
+cdef void lay_bets(double p, double* earned) noexcept:
+    """What each bet on a small p-value earns."""
+    cdef double odds, root
     p = min(max(p, NEAREST), 1.0 - NEAREST)
-    return factors[i] * pow((1.0 - p) / p, strengths[i])
+    odds = (1.0 - p) / p
+    root = pow(odds, 0.2)
+    earned[0], earned[1], earned[2] = root, sqrt(odds), root * root * root * root
+    for i in range(N_BETS):
+        earned[i] *= factors[i]
+
+
+def bet(double p, int i):
+    """What the bet of strength i on a small p-value earns."""
+    cdef double[N_BETS] earned
+    lay_bets(p, earned)
+    return earned[i]
 
 
 def restored(double run_length, rng, int highest, values):

@@ -101,6 +101,7 @@ cdef struct Layout:             # of a tree that is being laid out; see `begin`
 
 cdef class Contributions:       # to the outputs for some rows
     cdef readonly int n_features, n_rows
+    cdef object memory          # a bytearray, which becomes an array without a copy
     cdef double* phi            # phi[feature * n_rows + row]
     cdef double* base           # base[row]: the sum of the means of the trees
 

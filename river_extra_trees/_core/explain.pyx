@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.object cimport PyObject
 from libc.math cimport NAN, exp, expm1, log, log1p
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from .allocation cimport free, product, resized, zeroed
-from .arrays cimport view
 from .lists cimport item_of
 from .subtotals cimport (
     MOST_CLASSES, add_classes, are_known, mean_below, next_unknown, reserve_subtotals, subtotal_of,
@@ -62,17 +62,17 @@ cdef class Contributions:
     """Contributions of so many features to the outputs for some rows. See the header."""
 
     def __cinit__(self, int n_features, int n_rows):
+        cdef size_t size = product(n_features + 1, n_rows) * sizeof(double)
         self.n_features, self.n_rows = n_features, n_rows
-        self.phi = <double*>zeroed(product(n_features + 1, n_rows), sizeof(double))
+        self.memory = PyByteArray_FromStringAndSize(NULL, size)
+        self.phi = <double*>PyByteArray_AS_STRING(self.memory)
         self.base = self.phi + <Py_ssize_t>n_features * n_rows
-
-    def __dealloc__(self):
-        free(self.phi)
+        memset(self.phi, 0, size)
 
     def arrays(self):
         """The base value of each row, and the contributions: an array (rows, features)."""
-        found = view(self.phi, "f8", (self.n_features + 1, self.n_rows)).T.copy()
-        return found[:, self.n_features], found[:, :self.n_features]
+        found = np.frombuffer(self.memory).reshape(self.n_features + 1, self.n_rows)
+        return found[self.n_features], found[:self.n_features].T
 
     cdef void add(self, const double* phi, const double* base) noexcept nogil:
         cdef Py_ssize_t i
@@ -424,8 +424,8 @@ cdef class TreeExplanations(Explanations):
         if below != below:
             below = mean
         while node > 0:
+            above = answer_of(this.subtotals + (node >> 1) * n_subtotals, n, factors)
             node = parents[node >> 1]
-            above = answer_of(this.subtotals + (nodes[node].left >> 1) * n_subtotals, n, factors)
             if above != above:              # no sample below
                 above = self.answer_empty(row) if n else mean
                 above = mean if above != above else above

@@ -29,14 +29,18 @@ Numbers = npt.NDArray[np.float64]
 
 
 def explain_row(
-    core: Learner, team: Team, x: Mapping[Hashable, typing.Any], label: typing.Any, method: str
+    core: Learner,
+    team: Team | None,
+    x: Mapping[Hashable, typing.Any],
+    label: typing.Any,
+    method: str,
 ) -> Explanation:
     """Explain the prediction for a sample, with some threads; `label` is None in a regression."""
     check_choice("method", method, *METHODS)
     labels, bases, parts = core.explain([x], label, method == "shapley", team)
     names, values = by_feature(core, parts)
     label = None if core.regression else labels[0]
-    return Explanation.of_sample(float(bases[0]), values[0], x, names, label, method)
+    return Explanation.of_sample(bases.item(0), values[0], x, names, label, method)
 
 
 def explain_rows(

@@ -337,6 +337,8 @@ class TreeLearner(base.Estimator):
 
     def _explain_one(self, x: Sample, label: typing.Any, method: str) -> Explanation:
         """Explain the prediction for a sample; `label` is None in a regression."""
+        if getattr(self, "n_jobs", 1) == 1 or method == "path":  # which takes few rows per thread
+            return explain_row(self._core, None, x, label, method)
         with self._team() as team:
             return explain_row(self._core, team, x, label, method)
 

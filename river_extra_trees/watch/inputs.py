@@ -54,13 +54,6 @@ class Inputs(Bins):
     def __reduce__(self) -> tuple[Any, ...]:
         return restored_inputs, (self.run_length, self.rng, self.state())
 
-    def end_block(self) -> list[Change]:
-        """End a block; return the name, the size and the text of each change."""
-        self.count()
-        if len(self.rows) == ROWS:
-            self.make_bins()
-        return [self.take_change(column) for column in self.changed()]
-
     def take_change(self, column: int) -> Change:
         """Describe the change of a column; what follows is usual from now on.
 
@@ -129,7 +122,11 @@ class Inputs(Bins):
             "known": in_order(self.known) if self.values else None,
             "values": [v and list(v.items()) for v in self.values],
             "evidence": [each.state() for each in self.evidence],
-            "arrays": {name: getattr(self, name).copy() for name in (*COUNTS, "edges", "n_usual")}
+            "arrays": {
+                **{name: getattr(self, name).astype(float) for name in COUNTS},
+                "edges": self.edges.copy(),
+                "n_usual": self.n_usual.copy(),
+            }
             if self.values
             else None,
         }

@@ -330,15 +330,17 @@ class Watch(Asked, base.Wrapper[typing.Any]):
 
     # ------------------------------------------------------------------ what is watched
 
-    def _end_block(self) -> None:
-        """End a block of inputs and of the effective memory."""
-        changes: list[Change] = [(INPUTS, *change) for change in self._inputs.end_block()]
-        weights = self._weights
-        if weights is not None and weights.ends(self.n_samples // BLOCK):
-            memory = getattr(learner_of(self.model), MEMORY)
-            if weights.update(-math.log(memory)):  # which rises when the memory shrinks
-                changes.append(describe_memory(*weights.means()))
-                weights.restart()
+    def _memory(self) -> float:
+        """Return the effective memory."""
+        memory: float = getattr(learner_of(self.model), MEMORY)
+        return memory
+
+    def _raise_changes(self, inputs: list[tuple[Hashable, float, str]], has_shrunk: bool) -> None:
+        """Raise the alarms of a block: changes of the inputs, and of the effective memory."""
+        changes: list[Change] = [(INPUTS, *change) for change in inputs]
+        if has_shrunk and self._weights is not None:
+            changes.append(describe_memory(*self._weights.means()))
+            self._weights.restart()
         self._raise_alarms(changes)
 
     def _judge(self, answer: typing.Any, y: typing.Any) -> None:
