@@ -450,7 +450,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         self.answers: list[Values] = []  # of the members, to all samples but the first
         self.errors: list[float] = []
         self.noise = NaiveNoise()
-        self.z2s: list[float] = []  # squared errors, each divided by the one that was expected
+        self.tails = np.zeros(3)  # fading sums of |z|, z^2 and 1, z = error / the expected one
 
     def target(self, y: Any) -> float:
         """The target, at most 20 standard deviations from the mean of those before."""
@@ -489,8 +489,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         targets = [s.y for s in self.samples]
         chained = min(max(mean + float(self.chain() @ d), min(targets)), max(targets))
         both = np.array([mean, chained])
-        tilt = self.noise.tilt(row_of(x))
-        return answers, variance, tilt, float(self.chain_weights @ both), both, d
+        u, expected = self.spread(variance, self.noise.tilt(row_of(x)))
+        return answers, u, expected, float(self.chain_weights @ both), both, d
 
     def chain_regressors(self, mean: float) -> Values:
         """The last two errors, and what has changed since the predictions that had them."""
@@ -536,32 +536,30 @@ class NaiveNumberForest(NaiveExtraTrees):
         """The mean, and what `spread` returns."""
         if not self.samples:
             return 0.0, 0.0, 0.0, 0.0
-        _, variance, tilt, mean, *_ = self.answer_of(self.columns.encoded(x))
-        fade, z2 = fades(len(self.z2s), self.DECAY), np.array(self.z2s)
-        total = max(float(fade.sum()), 1.0)
-        expected = self.expected(variance, tilt)
-        return mean, expected, float(fade @ np.sqrt(z2)) / total, float(fade @ z2) / total
+        _, _, expected, mean, *_ = self.answer_of(self.columns.encoded(x))
+        size, square, n = self.tails
+        return mean, expected, size / max(n, 1.0), square / max(n, 1.0)
 
     def mean_error(self) -> float:
         """The running mean E of the squared errors."""
         fade = fades(len(self.errors), self.DECAY)
         return float(fade @ np.array(self.errors) / fade.sum()) if self.errors else 0.0
 
-    def spread(self, variance: float) -> float:
-        """u: how far the trees spread beside the errors."""
+    def spread(self, variance: float, tilt: float) -> tuple[float, float]:
+        """u, how far the trees spread beside the errors, and the expected squared error."""
         error = self.mean_error()
-        return math.log((variance + 0.1 * error) / error)
+        if error == 0.0:
+            return 0.0, 0.0
+        u = math.log((variance + 0.1 * error) / error)
+        return u, error * self.noise.ratio(u, tilt)
 
-    def expected(self, variance: float, tilt: float) -> float:
-        """The expected squared error."""
-        error = self.mean_error()
-        return error * self.noise.ratio(self.spread(variance), tilt) if error > 0.0 else 0.0
-
-    def learn_noise(self, row: Row, square: float, variance: float, tilt: float) -> None:
-        if self.mean_error() > 0.0:
-            z2 = min(square / self.expected(variance, tilt), 100.0)
-            self.noise.learn(row, self.spread(variance), z2)
-        self.z2s.append(z2 if self.mean_error() > 0.0 else 1.0)
+    def learn_noise(self, row: Row, square: float, u: float, expected: float) -> None:
+        z2 = 1.0
+        if expected > 0.0:
+            z2 = min(square / expected, 100.0)
+            self.noise.learn(row, u, z2)
+        memory = (1.0 + self.delay) ** 0.25 / (1.0 - self.DECAY)
+        self.tails = (1.0 - 1.0 / memory) * self.tails + [math.sqrt(z2), z2, 1.0]
         self.errors.append(square)
 
     def weigh(self, sample: Sample) -> None:
@@ -571,8 +569,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         if not self.samples:
             self.noise.follow(row)
             return
-        answers, variance, tilt, mean, both, d = self.asked(sample.x)
-        self.learn_noise(row, (sample.y - mean) ** 2, variance, tilt)
+        answers, u, expected, mean, both, d = self.asked(sample.x)
+        self.learn_noise(row, (sample.y - mean) ** 2, u, expected)
         self.noise.follow(row)
         self.answers.append(answers)
         fade = fades(len(self.answers), self.DECAY)

@@ -63,7 +63,9 @@ by a linear model of their logs (`noise`) from the features and from
     u = log((V + E / 10) / E),
 
 where V is the mean over the groups of the variances in the leaves and among the trees at x. The
-running means of |z| and z^2, z = error / v^(1/2), tell how long the tails are.
+running means of |z| and z^2, z = error / v^(1/2), tell how long the tails are. With late labels, v
+is that of the question: so the tails know how much E changes until the label comes. Their memory
+is that of E, and (1 + D)^(1/4) times as long.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means. The share s and the .7 are multiplied by (1 + D)^(-1/2).
@@ -131,8 +133,9 @@ cdef class NumberMixture:
     cdef double* errors                 # per member: decayed sum of squared errors
     cdef double* past                   # u_k
     cdef readonly double error          # decayed sum of squared errors of the prediction
-    cdef readonly double size, square   # decayed sums of |z| and of z^2
     cdef readonly double n_errors       # decayed number of targets in these sums
+    cdef readonly double size, square   # decayed sums of |z| and of z^2 ...
+    cdef readonly double n_sizes        # ... and the decayed number of these
     cdef readonly NoiseModel noise
     cdef readonly FadingRidge stack     # c
     cdef readonly Chain chain
@@ -140,8 +143,9 @@ cdef class NumberMixture:
     cdef double[2] chain_errors         # ... and their decayed sums of squared errors
     cdef double* scratch                # predictions and log densities
 
-    # `answers` of a row: the predictions of the members, m, V, the prediction of the chain, the
-    # combined prediction, the regressors of the chain, and h of the `noise`.
+    # `answers` of a row: the predictions of the members, m, u, the prediction of the chain, the
+    # combined prediction, the regressors of the chain, h of the `noise`, and v; u and v are 0
+    # before the first error.
     cdef dict views(self)
     cdef tuple bounds(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
@@ -154,20 +158,21 @@ cdef class NumberMixture:
                           const Pace* pace) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
     cdef double bounded(self, double target) noexcept nogil
-    cdef double spread(self, const double* answers) noexcept nogil
-    cdef bint has_error(self) noexcept nogil
-    cdef double log_ratio(self, double variance) noexcept nogil
-    cdef double expected(self, double u, double h) noexcept nogil
-    cdef void learn_spread(self, const double* answers, double square, const double* row,
-                           Py_ssize_t stride) noexcept nogil
+    cdef void answer_spread(self, double variance, double* answers) noexcept nogil
+    cdef void learn_spread(self, const double* answers, double square, const Pace* pace,
+                           const double* row, Py_ssize_t stride) noexcept nogil
 
     cdef inline double* mean(self, double* answers) noexcept nogil:
         """The combined prediction."""
         return answers + self.n_groups + 4
 
     cdef inline double* tilt(self, double* answers) noexcept nogil:
-        """h, which is written before `spread`."""
+        """h, which is written before `answer`."""
         return answers + self.n_groups + 5 + N_REGRESSORS
 
+    cdef inline double* spread(self, double* answers) noexcept nogil:
+        """v, the expected squared error."""
+        return answers + self.n_groups + 6 + N_REGRESSORS
+
     cdef inline int scratch_of(self) noexcept nogil:
-        return self.n_groups + 6 + N_REGRESSORS
+        return self.n_groups + 7 + N_REGRESSORS

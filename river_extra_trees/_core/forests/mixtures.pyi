@@ -24,6 +24,7 @@ class NumberMixture:
     n_bounded: int
     error: float
     n_errors: float
+    n_sizes: float
     stack: FadingRidge
     chain: Chain
     noise: NoiseModel

@@ -232,7 +232,8 @@ cdef double PRIOR = 30.0            # prior in the ridge r of the stack
 cdef double CHAIN_SHARE = 0.005     # s for the chain ...
 cdef double CHAIN_WEIGHT = 0.02     # ... and its first weight
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
-cdef double LARGEST_RATIO = 1e12    # of V to E
+cdef double LARGEST_RATIO = 1e12    # of V to E ...
+cdef double LARGEST_U = 30.0        # ... so that |u| is smaller
 cdef double LARGEST_Z2 = 100.0
 cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
@@ -305,26 +306,21 @@ cdef class NumberMixture:
         answers[n + 4] = self.within(
             self.chain_weights[0] * mean + self.chain_weights[1] * answers[n + 3])
         # The sums of squares in the leaves overflow, and rounding makes them negative.
-        answers[n + 2] = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
+        self.answer_spread(
+            max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR, answers)
 
-    cdef double spread(self, const double* answers) noexcept nogil:
-        """The expected squared error v of the prediction for a row."""
-        if not self.has_error():
-            return 0.0
-        return self.expected(self.log_ratio(answers[self.n_groups + 2]),
-                             answers[self.n_groups + 5 + N_REGRESSORS])
-
-    cdef bint has_error(self) noexcept nogil:
-        """Whether E is a number to divide by; it fades for good where the targets are constant."""
-        return self.error > self.n_errors * LEAST_VARIANCE
-
-    cdef double log_ratio(self, double variance) noexcept nogil:
-        """u, if there was an error."""
-        return log(GLOBAL + min(variance / (self.error / self.n_errors), LARGEST_RATIO))
-
-    cdef double expected(self, double u, double h) noexcept nogil:
-        """v, see the header."""
-        return min(self.error / self.n_errors * self.noise.ratio(u, h), LARGEST_ERROR)
+    cdef void answer_spread(self, double variance, double* answers) noexcept nogil:
+        """Write u and v."""
+        cdef double* u = answers + self.n_groups + 2
+        cdef double error
+        # It fades for good where the targets are constant, and is no number to divide by then.
+        if not self.error > self.n_errors * LEAST_VARIANCE:
+            u[0] = self.spread(answers)[0] = 0.0
+            return
+        error = self.error / self.n_errors
+        u[0] = log(GLOBAL + min(variance / error, LARGEST_RATIO))
+        self.spread(answers)[0] = min(
+            error * self.noise.ratio(u[0], self.tilt(answers)[0]), LARGEST_ERROR)
 
     # ---------------------------------------------------------------- learning
 
@@ -352,7 +348,7 @@ cdef class NumberMixture:
             self.lowest = self.highest = target
         else:
             square = square_of(target - answers[self.n_groups + 4])
-            self.learn_spread(answers, square, row, stride)
+            self.learn_spread(answers, square, pace, row, stride)
             self.n_errors = ERROR_DECAY * self.n_errors + 1.0
             self.error = ERROR_DECAY * self.error + square
             self.learn_weights(answers, target, pace)
@@ -362,17 +358,17 @@ cdef class NumberMixture:
         self.noise.follow(row, stride)
         self.n_targets += 1
 
-    cdef void learn_spread(self, const double* answers, double square, const double* row,
-                           Py_ssize_t stride) noexcept nogil:
+    cdef void learn_spread(self, const double* answers, double square, const Pace* pace,
+                           const double* row, Py_ssize_t stride) noexcept nogil:
         """Update z and the noise with a squared error, before E; the first error has no z."""
-        cdef double u, v, z2 = 1.0
-        if self.has_error():
-            u = self.log_ratio(answers[self.n_groups + 2])
-            v = self.expected(u, answers[self.n_groups + 5 + N_REGRESSORS])
+        cdef double z2 = 1.0, v = answers[self.n_groups + 6 + N_REGRESSORS]
+        cdef double decay = 1.0 - (1.0 - ERROR_DECAY) * pace.share
+        if v > 0.0:
             z2 = min(square / max(v, LEAST_VARIANCE), LARGEST_Z2)
-            self.noise.learn(row, stride, u, z2)
-        self.size = ERROR_DECAY * self.size + sqrt(z2)
-        self.square = ERROR_DECAY * self.square + z2
+            self.noise.learn(row, stride, answers[self.n_groups + 2], z2)
+        self.size = decay * self.size + sqrt(z2)
+        self.square = decay * self.square + z2
+        self.n_sizes = decay * self.n_sizes + 1.0
 
     cdef void learn_weights(self, const double* answers, double target,
                             const Pace* pace) noexcept nogil:
@@ -437,10 +433,10 @@ cdef class NumberMixture:
     cdef tuple bounds(self):
         """The smallest and the largest numbers of `answers`; regressors are differences of two."""
         most = np.full(self.scratch_of(), LARGEST_TARGET)
-        most[self.n_groups + 2], most[self.n_groups + 5:] = LARGEST_ERROR, 2.0 * LARGEST_TARGET
-        most[self.n_groups + 5 + N_REGRESSORS] = LARGEST_TILT
+        most[self.n_groups + 2], most[self.n_groups + 5:] = LARGEST_U, 2.0 * LARGEST_TARGET
+        most[self.n_groups + 5 + N_REGRESSORS:] = LARGEST_TILT, LARGEST_ERROR
         least = -most
-        least[self.n_groups + 2] = 0.0
+        least[self.scratch_of() - 1] = 0.0
         return least, most
 
     def __sizeof__(self):
@@ -462,6 +458,7 @@ cdef class NumberMixture:
         "chain_errors": ("numbers", 2, {"least": 0.0, "most": LARGEST_SUM}),
         "error": ("number", 0.0, LARGEST_SUM), "n_errors": ("number", 0.0, 1e6),
         "size": ("number", 0.0, 1e6), "square": ("number", 0.0, 1e8),
+        "n_sizes": ("number", 0.0, 1e6),
         "noise": ("part", NoiseModel),
     }
 
@@ -486,9 +483,9 @@ cdef class NumberMixture:
         mixture.lowest, mixture.highest = fields["lowest"], fields["highest"]
         mixture.middle, mixture.variance = fields["middle"], fields["variance"]
         mixture.n_bounded = fields["n_bounded"]
-        mixture.error, mixture.size, mixture.square = (
-            fields["error"], fields["size"], fields["square"])
-        mixture.n_errors = fields["n_errors"]
+        mixture.error, mixture.n_errors = fields["error"], fields["n_errors"]
+        mixture.size, mixture.square, mixture.n_sizes = (
+            fields["size"], fields["square"], fields["n_sizes"])
         mixture.stack, mixture.chain = fields["stack"], fields["chain"]
         mixture.noise = fields["noise"]
         return mixture
