@@ -482,15 +482,16 @@ class NaiveNumberForest(NaiveExtraTrees):
         stacked = middle + float(self.stack() @ (np.array(means) - middle))
         return np.array([*means, min(max(stacked, low), high)]), float(np.mean(variances))
 
-    def answer_of(self, x: Sequence[float]) -> tuple[Values, float, float, float, Values, Values]:
+    def answer_of(self, x: Sequence[float]) -> tuple[Values, Values, float, Values, Values]:
         answers, variance = self.member_answers(x)
         mean = float(answers @ self.members)
         d = self.chain_regressors(mean)
         targets = [s.y for s in self.samples]
         chained = min(max(mean + float(self.chain() @ d), min(targets)), max(targets))
         both = np.array([mean, chained])
-        u, expected = self.spread(variance, self.noise.tilt(row_of(x)))
-        return answers, u, expected, float(self.chain_weights @ both), both, d
+        tilt = self.noise.tilt(row_of(x))
+        spread = np.array([variance, tilt, self.expected(variance, tilt)])
+        return answers, spread, float(self.chain_weights @ both), both, d
 
     def chain_regressors(self, mean: float) -> Values:
         """The last two errors, and what has changed since the predictions that had them."""
@@ -536,7 +537,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         """The mean, and what `spread` returns."""
         if not self.samples:
             return 0.0, 0.0, 0.0, 0.0
-        _, _, expected, mean, *_ = self.answer_of(self.columns.encoded(x))
+        _, (*_, expected), mean, *_ = self.answer_of(self.columns.encoded(x))
         size, square, n = self.tails
         return mean, expected, size / max(n, 1.0), square / max(n, 1.0)
 
@@ -545,19 +546,25 @@ class NaiveNumberForest(NaiveExtraTrees):
         fade = fades(len(self.errors), self.DECAY)
         return float(fade @ np.array(self.errors) / fade.sum()) if self.errors else 0.0
 
-    def spread(self, variance: float, tilt: float) -> tuple[float, float]:
-        """u, how far the trees spread beside the errors, and the expected squared error."""
+    def spread(self, variance: float) -> float:
+        """u: how far the trees spread beside the errors."""
         error = self.mean_error()
-        if error == 0.0:
-            return 0.0, 0.0
-        u = math.log((variance + 0.1 * error) / error)
-        return u, error * self.noise.ratio(u, tilt)
+        return math.log((variance + 0.1 * error) / error)
 
-    def learn_noise(self, row: Row, square: float, u: float, expected: float) -> None:
+    def expected(self, variance: float, tilt: float) -> float:
+        """The expected squared error."""
+        error = self.mean_error()
+        return error * self.noise.ratio(self.spread(variance), tilt) if error > 0.0 else 0.0
+
+    def learn_noise(
+        self, row: Row, square: float, variance: float, tilt: float, expected: float
+    ) -> None:
+        if self.mean_error() > 0.0:
+            z2 = min(square / self.expected(variance, tilt), 100.0)
+            self.noise.learn(row, self.spread(variance), z2)
         z2 = 1.0
-        if expected > 0.0:
+        if expected > 0.0 and self.is_of_question:
             z2 = min(square / expected, 100.0)
-            self.noise.learn(row, u, z2)
         memory = (1.0 + self.delay) ** 0.25 / (1.0 - self.DECAY)
         self.tails = (1.0 - 1.0 / memory) * self.tails + [math.sqrt(z2), z2, 1.0]
         self.errors.append(square)
@@ -569,8 +576,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         if not self.samples:
             self.noise.follow(row)
             return
-        answers, u, expected, mean, both, d = self.asked(sample.x)
-        self.learn_noise(row, (sample.y - mean) ** 2, u, expected)
+        answers, spread, mean, both, d = self.asked(sample.x)
+        self.learn_noise(row, (sample.y - mean) ** 2, *spread)
         self.noise.follow(row)
         self.answers.append(answers)
         fade = fades(len(self.answers), self.DECAY)
