@@ -33,9 +33,7 @@ from .questions cimport Pace, Questions, claim
 from .rotation cimport (
     advance, begin_again, interval_of, patience, reserve_group, start_growth,
 )
-from .tree_pass cimport (
-    TreePass, bytes_of_pass, combine_numbers, free_pass, pass_rows, reserve_pass,
-)
+from .tree_pass cimport TreePass, bytes_of_pass, free_pass, pass_rows, reserve_pass
 
 from ..state import FINITE, LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
@@ -413,13 +411,6 @@ cdef class ExtraTrees(Ensemble):
                     self.row[k] == value or (self.row[k] != self.row[k] and value != value)):
                 return False
         return True
-
-    cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil:
-        """Combine the predictions of the groups and of the regression, or of the trees."""
-        if self.regression:
-            combine_numbers(self, answers, mixed)
-        elif width:
-            self.pool.pool(answers, mixed, width)
 
     cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
                             int64_t n_seen, const double* answers, double* mixed, double target,
