@@ -164,9 +164,11 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     targets on the $m_k$, with a memory of 1,000 samples, adds a stacked prediction[^3]. The forest
     predicts the weighted mean of all $K$ of these, plus what a regression on its last two errors
     adds, weighed in the same way. After each sample the fixed share[^4] updates the weights, where
-    $p_k$ is a normal density around $m_k$ whose variance is a running mean of the squared errors:
+    $p_k$ is a normal density around $m_k$ whose variance is a running mean of the squared errors,
+    and $u_k$ the mean of the last 1,000 $w_k$: members that had weight get most of the share[^5].
 
-    $$w_k \leftarrow 0.98 \frac{w_k \sqrt{p_k(y)}}{\sum_j w_j \sqrt{p_j(y)}} + \frac{0.02}{K}$$
+    $$w_k \leftarrow 0.95 \frac{w_k \sqrt{p_k(y)}}{\sum_j w_j \sqrt{p_j(y)}}
+        + 0.05 \left(\frac{0.3}{K} + 0.7 \, u_k\right)$$
 
     Predictions stay within the range of the targets. `predict_one(x, with_dist=True)` is a
     t-distribution. Its scale at x follows from the last errors, from the variance in the leaves and
@@ -227,6 +229,8 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     [^3]: Breiman, L., 1996. Stacked regressions. Machine Learning, 24(1), pp. 49-64.
     [^4]: Herbster, M. and Warmuth, M.K., 1998. Tracking the Best Expert. Machine Learning, 32(2),
         pp. 151-178.
+    [^5]: Bousquet, O. and Warmuth, M.K., 2002. Tracking a Small Set of Experts by Mixing Past
+        Posteriors. Journal of Machine Learning Research, 3, pp. 363-396.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import mul
 
 import numpy as np
 
@@ -33,7 +34,7 @@ Float = np.float32
 Best = tuple[Float, Split]  # a split and its score
 Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
-LEAST_TOLD = 500  # samples of a growth whose nominal columns are judged ...
+LEAST_TOLD = 500  # samples of a growth whose columns are judged ...
 LEAST_OF_NODE = 4  # ... by nodes of so many samples
 LEAST_EVIDENCE = 1.0  # of a candidate
 MOST_CELLS = 2**23  # of a growth that takes all columns at once
@@ -409,8 +410,8 @@ class Growth:
     def best_of_lanes(self, samples: list[Sample]) -> Split | None:
         """The best split of some lanes that vary, a random one of equals.
 
-        Nominal columns without evidence are only taken if no other one of these lanes allows a
-        split. If no lane allows any, all others are tried.
+        Columns without evidence are only taken if no other one of these lanes allows a split. If
+        no lane allows any, all others are tried.
         """
         varying = self.thresholds(samples)
         chosen = self.choose(len(varying), 1 if len(samples) == 2 else self.n_visited)
@@ -421,6 +422,8 @@ class Growth:
                     self.judge(lane.column, samples)
                 if best := self.best_of(self.splits_of(lane, threshold, samples)):
                     found.append((*best, self.has_evidence(lane.column)))
+                    if self.is_judged and self.of_numbers and len(samples) >= LEAST_OF_NODE:
+                        self.judge_threshold(best, samples)
             if found:
                 are_others = any(is_other for _, _, is_other in found)
                 found = [best for best in found if best[2] or not are_others]
@@ -431,9 +434,20 @@ class Growth:
         return None
 
     def has_evidence(self, column: int) -> bool:
-        """Whether a column told something in former growths; others than nominal ones always do."""
-        is_known = self.is_judged and column in self.nominal
-        return not is_known or self.evidence.get(column, LEAST_EVIDENCE) >= LEAST_EVIDENCE
+        """Whether a column told something in former growths."""
+        return not self.is_judged or self.evidence.get(column, LEAST_EVIDENCE) >= LEAST_EVIDENCE
+
+    def judge_threshold(self, best: Best, samples: list[Sample]) -> None:
+        """Sum up what a threshold tells of the targets beyond chance."""
+        score, split = best
+        n, weights = len(samples), [sample.weight * self.unit for sample in samples]
+        whole = [float(self.whole[s.y]) for s in samples]
+        of_node = sum(map(mul, weights, whole)) ** 2 / sum(weights)
+        squares = sum(w * y * y for w, y in zip(weights, whole, strict=True))
+        if squares > of_node and not split.nominal:
+            surplus, freedom = self.sums.get(split.feature, (0.0, 0))
+            told = min(max((float(score) - of_node) / (squares - of_node), 0.0), 1.0)
+            self.sums[split.feature] = surplus + n * ((n - 1) * told - 1.0), freedom + n * n
 
     def keep_evidence(self) -> None:
         """Let the evidence learn from the sums of the growth."""

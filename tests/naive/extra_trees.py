@@ -120,6 +120,7 @@ class NaiveExtraTrees(abc.ABC):
         self.asked_at = -1  # samples learned before the last question
         self.named = 0  # features and labels after the last sample
         self.delay = 0.0
+        self.is_of_question = True  # whether a label comes at once, or found its question
         self.groups: list[Group] = []
         self.trees: list[Tree] = []
         for (window_size, n), kind in zip(windows, linear or ["none"] * len(windows), strict=True):
@@ -167,6 +168,7 @@ class NaiveExtraTrees(abc.ABC):
     def asked(self, x: Sequence[float]) -> Any:
         """What was answered to the question of a sample, or what is answered now without one."""
         row = row_of(x)
+        self.is_of_question = True
         found = [question for question in self.questions if question.row == row]
         if found:
             best = min(found, key=lambda q: abs(self.n_seen - q.n_seen - self.delay))
@@ -182,6 +184,7 @@ class NaiveExtraTrees(abc.ABC):
             self.delay += (self.n_seen - self.delay) / self.DELAY_MEMORY
         else:
             self.n_first = 0
+        self.is_of_question = bool(found) or self.delay == 0.0
         return self.answer_of(x)
 
     @property
@@ -189,9 +192,9 @@ class NaiveExtraTrees(abc.ABC):
         """Factor of the learning rates."""
         return float((1.0 + self.delay) ** -0.5)
 
-    def shared(self, weights: Values, share: float, claims: Values) -> Values:
-        """Fixed share, slower if labels are late."""
-        share *= (1.0 + self.delay) ** -0.25
+    @staticmethod
+    def shared(weights: Values, share: float, claims: Values) -> Values:
+        """Fixed share."""
         shared: Values = (1.0 - share) * weights / weights.sum() + share * claims / claims.sum()
         return shared
 
@@ -417,8 +420,9 @@ class NaiveClassForest(NaiveExtraTrees):
             self.exponents = np.maximum(self.exponents - rates * slopes, 0.0)
             power = 0.5 * self.step * weights[code]
             raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** power
-            self.weights = self.shared(raised, self.SHARE * weights[code], self.claims())
-        if last is not None:
+            share = self.SHARE * weights[code] * self.step**0.5
+            self.weights = self.shared(raised, share, self.claims())
+        if last is not None and self.is_of_question:
             self.followed.setdefault(last, []).append(code)
         self.last = code
         self.logistic.learn(
@@ -429,7 +433,7 @@ class NaiveClassForest(NaiveExtraTrees):
 class NaiveNumberForest(NaiveExtraTrees):
     """A mixture of the groups and of a stacked answer, and what the last targets add to it."""
 
-    SHARE, DECAY, WORST = 0.02, 0.99, 12.0
+    SHARE, OF_PAST, PAST_MEMORY, DECAY, WORST = 0.05, 0.7, 1000.0, 0.99, 12.0
     STACK_DECAY, PRIOR, FIRST_STACK = 0.999, 30.0, 10
     CHAIN_SHARE, CHAIN_WEIGHT, CHAIN_PRIOR, CLIP = 0.005, 0.02, 10.0, 6.0
     FARTHEST, FIRST_BOUND, BOUND_MEMORY = 20.0, 30, 1000
@@ -438,9 +442,10 @@ class NaiveNumberForest(NaiveExtraTrees):
         super().__init__(**settings)
         n = len(self.groups) + 1
         self.members = np.full(n, 1.0 / n)
+        self.past = self.members  # their mean
         self.chain_weights = np.array([1.0 - self.CHAIN_WEIGHT, self.CHAIN_WEIGHT])
         self.chained: list[Values] = []  # the mixture, and what the chain made of it
-        self.regressors: list[Values] = []
+        self.told: list[tuple[Values, float]] = []  # regressors and errors that it learns from
         self.clipped: list[float] = []  # errors of the mixture
         self.answers: list[Values] = []  # of the members, to all samples but the first
         self.errors: list[float] = []
@@ -497,9 +502,9 @@ class NaiveNumberForest(NaiveExtraTrees):
 
     def chain(self) -> Values:
         """The slopes of the chain: a ridge regression of the errors, older ones fade."""
-        d, errors = np.array(self.regressors[2:]), np.array(self.clipped[2:])
-        if len(d) < self.FIRST_STACK:
+        if len(self.told) < self.FIRST_STACK:
             return np.zeros(4)
+        d, errors = (np.array(each) for each in zip(*self.told, strict=True))
         fade = fades(len(d), self.STACK_DECAY)
         prior = self.CHAIN_PRIOR * (fade @ (d**2).mean(axis=1)) / fade.sum()
         if prior == 0.0:
@@ -576,8 +581,14 @@ class NaiveNumberForest(NaiveExtraTrees):
         running = np.maximum(fade @ squared / fade.sum(), 1e-300)
         logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, self.WORST)
         raised = self.members * np.exp(0.5 * self.step * (logs - logs.max()))
-        claims = self.claims()
-        self.members = self.shared(raised, self.SHARE, np.array([*claims, claims.mean()]))
+        self.past = self.past + (self.members - self.past) / min(
+            len(self.answers), self.PAST_MEMORY
+        )
+        of_past = self.OF_PAST * self.step
+        of_windows = self.claims()
+        claims = np.array([*of_windows, of_windows.mean()])
+        claims *= of_past * len(claims) * self.past + 1.0 - of_past
+        self.members = self.shared(raised, self.SHARE * self.step, claims)
         self.learn_chain(both, d, targets)
 
     def learn_chain(self, both: Values, d: Values, targets: Values) -> None:
@@ -586,11 +597,14 @@ class NaiveNumberForest(NaiveExtraTrees):
         fade = fades(len(squared), self.DECAY)
         running = np.maximum(fade @ squared / fade.sum(), 1e-300)
         logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, self.WORST)
-        raised = self.chain_weights * np.exp(0.5 * self.step * (logs - logs.max()))
-        self.chain_weights = self.shared(raised, self.CHAIN_SHARE, np.array([1.0, self.step]))
+        if self.is_of_question:
+            raised = self.chain_weights * np.exp(0.5 * self.step * (logs - logs.max()))
+            share = self.CHAIN_SHARE * self.step**0.5
+            self.chain_weights = self.shared(raised, share, np.array([1.0, self.step]))
         most = self.CLIP * float(fade @ squared[:, 0] / fade.sum()) ** 0.5
         self.clipped.append(min(max(float(targets[-1] - both[0]), -most), most))
-        self.regressors.append(d)
+        if len(self.clipped) > 2 and self.is_of_question:
+            self.told.append((d, self.clipped[-1]))
 
 
 def fades(n: int, decay: float) -> Values:

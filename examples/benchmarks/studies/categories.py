@@ -1,9 +1,10 @@
 """Columns of many values, values and labels that come and go, and columns that say nothing.
 
-But for `seen`, the streams are made: values have a label each, and 5 % of the labels are wrong, so
-that nothing can be right more often than .95. The columns show accuracy, of `useless` also the mean
-absolute error, of `seen` the log loss. The last three tables show megabytes of a model and of the
-process, where each sample has a new value or name, or where a label comes after every 20 samples.
+But for `seen` and `regressions`, the streams are made: values have a label each, and 5 % of the
+labels are wrong, so that nothing can be right more often than .95. The columns show accuracy, of
+`useless` also the mean absolute error, of `later` this alone, of `seen` the log loss. The last
+three tables show megabytes of a model and of the process, where each sample has a new value or
+name, or where a label comes after every 20 samples.
 
     python -m examples.benchmarks.studies.categories values
     python -m examples.benchmarks.studies.categories history
@@ -13,6 +14,8 @@ process, where each sample has a new value or name, or where a label comes after
     python -m examples.benchmarks.studies.categories useless --samples 5000
     python -m examples.benchmarks.studies.categories columns --samples 3000
     python -m examples.benchmarks.studies.categories seen --samples 6000
+    python -m examples.benchmarks.studies.categories regressions
+    python -m examples.benchmarks.studies.categories later
     python -m examples.benchmarks.studies.categories new_values --samples 80000
     python -m examples.benchmarks.studies.categories new_names --samples 80000
     python -m examples.benchmarks.studies.categories new_labels --samples 80000
@@ -28,6 +31,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -75,6 +79,13 @@ SEEN = [
     *("adult", "bank_marketing", "kdd99_10pct", "mushroom", "soybean", "splice", "car", "credit_g"),
     *("churn3333", "dna", "cnae9"),
 ]
+
+# What a number adds to the target from the middle of a stream on, by itself and another one.
+TOLD_LATER: dict[str, Callable[[float, float], float]] = {
+    "2 sin(2 d)": lambda d, _: 2.0 * math.sin(2.0 * d),
+    "1.5 d e": lambda d, e: 1.5 * d * e,
+    "0.5 d": lambda d, _: 0.5 * d,
+}
 
 
 def learner(name: str, **parameters: Any) -> Any:
@@ -266,6 +277,42 @@ def of_seen(n: int) -> None:
     tables.show(["stream", "samples", "accuracy", "log loss"], lines)
 
 
+def of_regressions(n: int) -> None:
+    """Show the means and standard errors of R2 of six seeds on real streams."""
+    lines, names = [], streams.SEEN["regression"]
+    for name, samples in streams.loaded(names, lambda name: streams.load(name, "regression", n)):
+        targets = np.array([y for _, y in samples])
+        scores = []
+        for seed in range(1, 7):
+            wrong = np.array(errors(ret.ExtraTreesRegressor(seed=seed), samples))
+            scores.append(1.0 - np.mean(wrong**2) / np.var(targets))
+        error = np.std(scores) / math.sqrt(len(scores))
+        lines.append([name, f"{len(samples):,}", f"{np.mean(scores):.4f}", f"{error:.4f}"])
+    tables.show(["stream", "samples", "R2", "standard error"], lines)
+
+
+def of_later(n: int) -> None:
+    """Show the errors before and after a useless number begins to tell, means of four seeds."""
+    after = n // 2
+    lines = []
+    for name, told in TOLD_LATER.items():
+        found = []
+        for seed in range(4):
+            numbers = np.random.default_rng(seed).normal(size=(n, 9))
+            samples = [
+                (
+                    dict(zip("abcdefgh", row[:8].tolist(), strict=True)),
+                    row[0] + row[1] * row[2] + 0.3 * row[8] + (i >= after) * told(row[3], row[4]),
+                )
+                for i, row in enumerate(numbers)
+            ]
+            wrong = errors(ret.ExtraTreesRegressor(seed=seed + 1), samples)
+            ends = [after // 2, after, 13 * after // 12, 7 * after // 6, 4 * after // 3, n]
+            found.append([np.mean(wrong[i:j]) for i, j in pairwise(ends)])
+        lines.append([name, *(f"{mean:.3f}" for mean in np.mean(found, axis=0))])
+    tables.show(["what it adds", "before", "after: 1st", "2nd", "3rd, 4th twelfth", "rest"], lines)
+
+
 def of_columns(n: int) -> None:
     lines = []
     for name, change in [("one of texts", iter), ("one per value", one_hot)]:
@@ -324,6 +371,8 @@ TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "useless": (of_useless, 5_000),
     "columns": (of_columns, 3_000),
     "seen": (of_seen, 6_000),
+    "regressions": (of_regressions, 10**6),
+    "later": (of_later, 12_000),
     **{f"new_{kind}": (partial(of_memory, kind), 80_000) for kind in ("values", "names", "labels")},
 }
 

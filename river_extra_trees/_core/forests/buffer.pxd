@@ -175,16 +175,27 @@ cdef class Buffer:
         """Whether the values of a column are stored as doubles."""
         return 0 <= column < self.n_features and self.columns[column].width == DOUBLE
 
-    cdef inline bint has_bytes(self, int column) noexcept nogil:
-        """Whether the values of a column are stored as bytes."""
-        return 0 <= column < self.n_features and self.columns[column].width == BYTE
+    cdef inline void gather(self, int column, const int* places, int n, double* values,
+                            int step) noexcept nogil:
+        """Read a feature of several samples, NaN where it is missing: values[i * step]."""
+        cdef const Store* this = &self.columns[column]
+        cdef int i
+        if column >= self.n_features:
+            for i in range(n):
+                values[i * step] = NAN
+        elif this.width == DOUBLE:
+            gather_as(<double*>NULL, this.blocks, places, n, values, step)
+        elif this.width == SINGLE:
+            gather_as(<float*>NULL, this.blocks, places, n, values, step)
+        else:
+            gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
 
     cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
                           double* rows, int size) noexcept nogil:
         """Read some features of several samples: rows[i * size + k] of sample i."""
         cdef int k
         for k in range(n_columns):
-            gather(self, columns[k], places, n, rows + k, size)
+            self.gather(columns[k], places, n, rows + k, size)
 
     cdef inline int n_present_at(self, int place) noexcept nogil:
         """How many values a sample has."""
@@ -226,40 +237,17 @@ ctypedef fused Value:
     float
     uint8_t
 
-ctypedef fused Number:
-    double
-    float
-
-
-cdef inline void gather(Buffer buffer, int column, const int* places, int n, Number* values,
-                        int step) noexcept nogil:
-    """Read a feature of several samples, NaN where it is missing: values[i * step].
-
-    Only a feature that is stored as doubles may have values that floats do not represent.
-    """
-    cdef const Store* this = &buffer.columns[column]
-    cdef int i
-    if column >= buffer.n_features:
-        for i in range(n):
-            values[i * step] = <Number>NAN
-    elif this.width == DOUBLE:
-        gather_as(<double*>NULL, this.blocks, places, n, values, step)
-    elif this.width == SINGLE:
-        gather_as(<float*>NULL, this.blocks, places, n, values, step)
-    else:
-        gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
-
 
 cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,
-                           Number* values, int step) noexcept nogil:
+                           double* values, int step) noexcept nogil:
     """Read values of the type `kind`; the pointer only selects the type."""
     cdef const Value* of_block
     cdef int i
     for i in range(n):
         of_block = <const Value*>blocks[places[i] >> BLOCK_BITS]
         if of_block == NULL:
-            values[i * step] = <Number>NAN
+            values[i * step] = NAN
         elif Value is uint8_t:
-            values[i * step] = <Number>number_of(of_block[places[i] & (BLOCK - 1)])
+            values[i * step] = number_of(of_block[places[i] & (BLOCK - 1)])
         else:
-            values[i * step] = <Number>of_block[places[i] & (BLOCK - 1)]
+            values[i * step] = of_block[places[i] & (BLOCK - 1)]

@@ -5,11 +5,13 @@ criterion is the entropy, and those of a wide growth. The candidates of a column
 threshold, with the missing values on either side, or a random cut of nominal values, see
 `node_values`. The best of a column counts.
 
-A nominal column may say nothing, and a cut of its ordered values would win by chance. So a growth
-of LEAST_TOLD samples or more that has rows sums up over its nodes what these columns tell beyond
-chance, in standard deviations of chance, see `NodeValues.surplus`. The *evidence* of a column is
-its running mean over the growths of a group. Below LEAST_EVIDENCE the column is a candidate only
-where no other one allows a split. Fewer samples cannot show that a column says nothing.
+A column may say nothing, and a cut of its ordered values or a threshold would win by chance. So a
+growth of LEAST_TOLD samples or more that has rows sums up over its nodes what nominal columns, and
+in a regression all columns, tell beyond chance, in standard deviations of chance: see
+`NodeValues.surplus`; a threshold has two values, and its nodes count by their samples. The
+*evidence* of a column is its running mean over the growths of a group. Below LEAST_EVIDENCE the
+column is *silent*: a candidate only where no other one allows a split. Fewer samples cannot show
+that a column says nothing.
 """
 
 cimport cython
@@ -45,9 +47,10 @@ cdef class Candidates(LaneRows):
     cdef Segment* own                   # segments of the current task
     cdef bint is_listed                 # codes, targets and weights are those of the task
     cdef Candidate best                 # of a visited lane; wide: of all so far
-    cdef bint is_judged                 # whether what nominal columns tell is summed up
+    cdef bint is_judged                 # whether what columns tell is summed up
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
+    cdef int total                      # sum of the whole targets
     cdef int* codes                     # number of its segment; 0 in a regression
     cdef double* targets                # `whole_targets`
     cdef double* weights                # times `unit`
@@ -58,7 +61,9 @@ cdef class Candidates(LaneRows):
     cdef Split* splits                  # the best of each visited lane
     cdef double* surplus                # what its column told beyond chance, in all nodes so far
     cdef double* freedom                # degrees of freedom of this sum
+    cdef uint8_t* is_silent             # whether its column told nothing in former growths
     # Others:
+    cdef int n_silent                   # lanes
     cdef Side node, left, missing, right
     cdef NodeValues node_values         # of a nominal column
 
@@ -68,9 +73,11 @@ cdef class Candidates(LaneRows):
     cdef void visit_lane(self, int lane) noexcept nogil
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
     cdef void judge(self, int lane) noexcept nogil
+    cdef void judge_thresholds(self) noexcept nogil
     cdef void keep_evidence(self) noexcept nogil
+    cdef void begin_evidence(self) noexcept nogil
     cdef void leave_out(self) noexcept nogil
-    cdef bint has_evidence(self, int lane) noexcept nogil
+    cdef bint is_nominal(self, int lane) noexcept nogil
     cdef void visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil
     cdef const double* own_targets(self) noexcept nogil

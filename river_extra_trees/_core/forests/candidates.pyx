@@ -1,13 +1,12 @@
 """The candidates of the columns of a node that are visited one by one. See the header."""
 
 from libc.math cimport INFINITY, log, sqrt
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..rng cimport below
 from ..shares cimport first_largest
 from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
-from .buffer cimport gather
 from .lane_rows cimport LEAST_EVIDENCE
 
 cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
@@ -53,7 +52,7 @@ cdef class Candidates(LaneRows):
         cdef const int* items = self.own_items()
         for i in range(self.task.n):
             self.spare[i] = self.places[items[i]]
-        gather(self.buffer, column, self.spare, self.task.n, self.values, 1)
+        self.buffer.gather(column, self.spare, self.task.n, self.values, 1)
 
     # ---------------------------------------------------------------- columns
 
@@ -97,31 +96,63 @@ cdef class Candidates(LaneRows):
                 self.spare, self.weights, self.codes, self.own_targets())
             self.freedom[lane] += self.node_values.n_values - 1
 
+    cdef void judge_thresholds(self) noexcept nogil:
+        """Sum up what the thresholds that have scores tell beyond chance of the numbers."""
+        cdef int i, lane, n = self.task.n
+        cdef int64_t whole_squares = 0
+        cdef double squares = 0.0, of_node, told
+        if self.is_plain:
+            for i in range(n):
+                whole_squares += <int64_t>self.whole_targets[i] * self.whole_targets[i]
+            squares, of_node = whole_squares, <double>self.total * self.total / n
+        else:                           # then all lanes were visited
+            for i in range(n):
+                squares += self.weights[i] * self.targets[i] * self.targets[i]
+            of_node = self.node.counts[0] * self.node.counts[0] / self.node.weight
+        if not squares > of_node:
+            return
+        for lane in range(self.lanes.n_lanes):
+            if self.scores[lane] > -INFINITY and not self.is_nominal(lane):
+                told = min(max((self.scores[lane] - of_node) / (squares - of_node), 0.0), 1.0)
+                self.surplus[lane] += n * ((n - 1) * told - 1.0)
+                self.freedom[lane] += <double>n * n
+
     cdef void keep_evidence(self) noexcept nogil:
         """Let the evidence of the columns learn from the growth, which has ended."""
         cdef int lane
         cdef double* evidence
-        for lane in range(self.lanes.n_fast, self.lanes.n_lanes if self.is_judged else 0):
+        for lane in range(self.lanes.n_lanes if self.is_judged else 0):
             if self.freedom[lane] > 0.0:
                 evidence = &self.evidence[self.of_lanes[lane].column]
                 evidence[0] += SHARE_OF_TREE * (
                     self.surplus[lane] / sqrt(2.0 * self.freedom[lane]) - evidence[0])
 
+    cdef void begin_evidence(self) noexcept nogil:
+        """Begin the sums of the lanes, and find those that told nothing in former growths."""
+        cdef int lane, column
+        self.n_silent = 0
+        for lane in range(self.lanes.n_lanes):
+            self.surplus[lane] = self.freedom[lane] = 0.0
+            column = self.of_lanes[lane].column
+            self.is_silent[lane] = (self.is_judged and column >= 0
+                                    and self.evidence[column] < LEAST_EVIDENCE)
+            self.n_silent += self.is_silent[lane]
+
     cdef void leave_out(self) noexcept nogil:
-        """Leave the lanes without evidence out, if another one allows a split."""
+        """Leave the silent lanes out, if another one allows a split."""
         cdef int lane
         cdef bint are_others = False
-        for lane in range(self.lanes.n_lanes if self.is_judged else 0):
-            are_others |= self.scores[lane] > -INFINITY and self.has_evidence(lane)
-        for lane in range(self.lanes.n_fast, self.lanes.n_lanes if are_others else 0):
-            if not self.has_evidence(lane):
+        if self.is_judged and self.criterion == VARIANCE and self.task.n >= LEAST_OF_NODE:
+            self.judge_thresholds()
+        for lane in range(self.lanes.n_lanes if self.n_silent else 0):
+            are_others |= self.scores[lane] > -INFINITY and not self.is_silent[lane]
+        for lane in range(self.lanes.n_lanes if are_others else 0):
+            if self.is_silent[lane]:
                 self.scores[lane] = -INFINITY
 
-    cdef inline bint has_evidence(self, int lane) noexcept nogil:
-        """Whether the column of a lane told something in former growths; numeric ones always do."""
-        cdef int column = self.of_lanes[lane].column
-        return not (column >= 0 and self.nominal[column]
-                    and self.evidence[column] < LEAST_EVIDENCE)
+    cdef inline bint is_nominal(self, int lane) noexcept nogil:
+        """Whether a lane that has a score is that of a nominal column."""
+        return lane >= self.lanes.n_fast and self.nominal[self.of_lanes[lane].column]
 
     cdef void visit_nominal(self, int column, int n) noexcept nogil:
         """Evaluate the split of a nominal column, whose values have numbers."""

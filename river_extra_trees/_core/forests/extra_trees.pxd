@@ -138,7 +138,6 @@ cdef class ExtraTrees(Ensemble):
     cdef int n_members(self) noexcept nogil
     cdef int answer(self) except -1 nogil
     cdef int n_values(self) noexcept nogil
-    cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil
     cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
                             int64_t n_seen, const double* answers, double* mixed, double target,
                             int width) noexcept nogil

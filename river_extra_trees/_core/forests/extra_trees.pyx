@@ -33,9 +33,7 @@ from .questions cimport Pace, Questions, claim
 from .rotation cimport (
     advance, begin_again, interval_of, patience, reserve_group, start_growth,
 )
-from .tree_pass cimport (
-    TreePass, bytes_of_pass, combine_numbers, free_pass, pass_rows, reserve_pass,
-)
+from .tree_pass cimport TreePass, bytes_of_pass, free_pass, pass_rows, reserve_pass
 
 from ..state import FINITE, LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
@@ -414,13 +412,6 @@ cdef class ExtraTrees(Ensemble):
                 return False
         return True
 
-    cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil:
-        """Combine the predictions of the groups and of the regression, or of the trees."""
-        if self.regression:
-            combine_numbers(self, answers, mixed)
-        elif width:
-            self.pool.pool(answers, mixed, width)
-
     cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
                             int64_t n_seen, const double* answers, double* mixed, double target,
                             int width) noexcept nogil:
@@ -431,14 +422,16 @@ cdef class ExtraTrees(Ensemble):
         """
         cdef Pace pace
         cdef double* asked = NULL
+        cdef bint is_found = False
         if self.questions.waits() or self.questions.n_first > 0:
             asked = self.questions.take(
                 self.questions.hash_of(row, stride, columns, n), n_seen,
-                self.schema.version == self.named)
+                self.schema.version == self.named, &is_found)
         if asked != NULL:
             answers, mixed = NULL, asked
         pace = self.questions.pace()
         pace.claims = self.claims_of(self.questions.delay)
+        pace.is_of_question = is_found or self.questions.delay == 0.0
         if self.regression:
             if self.mixture.noise.version != self.schema.version:
                 self.mixture.noise.fit(self.schema)

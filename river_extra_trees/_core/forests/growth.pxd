@@ -105,7 +105,6 @@ cdef class Growth(ColumnLists):
     cdef bint is_counted                # COUNT is done for the task
     cdef int lane                       # the lane of the split; -1: none yet
     cdef double center, grain           # whole target = (target - center) * grain
-    cdef int total                      # sum of the whole targets
     cdef int n_words                    # of a set of lanes
 
     # All arrays but those per column are parts of one memory block, from `reserve` to `release`.
@@ -151,7 +150,6 @@ cdef class Growth(ColumnLists):
     cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil
     cdef void step(self, Tree* tree) noexcept nogil
     cdef void sort_samples(self, Tree* tree) noexcept nogil
-    cdef void place_rows(self, int* next_of, int* positions, int* items) noexcept nogil
     cdef void list_next(self) noexcept nogil
     cdef void finish(self, Tree* tree) noexcept nogil
     cdef void push_task(self, Task task) noexcept nogil

@@ -1,7 +1,7 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
 cimport cython
-from libc.math cimport INFINITY, nextafter, nextafterf
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
@@ -12,7 +12,7 @@ from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_le
 from .buffer cimport BLOCK, BLOCK_BITS
 from .candidates cimport LEAST_TOLD, Side, float_at
 from .column_lists cimport MOST_COUNTED, ColumnLists, Link
-from .lane_rows cimport Lane, Lanes, Range, Segment, Task
+from .lane_rows cimport Lane, Lanes, Range, Segment, Task, largest_at
 from .node_values cimport NodeValues
 
 cdef extern from "bits.h":
@@ -38,7 +38,6 @@ cdef extern from "lanes.h":
     void move_rows(const Lanes* lanes, const uint8_t* rows, int n, int n_left, const Test* test,
                    uint8_t* to, const int* items, int* to_items, int keeps_left,
                    int keeps_right) nogil
-    float encoded(double value, double offset, double scale) nogil
     double power_below(double magnitude) nogil
     void find_unequal(const Lanes* lanes, const uint8_t* rows, uint64_t* vary) nogil
     void draw_threshold(const Lanes* lanes, const uint8_t* rows, int n, int lane,
@@ -47,27 +46,8 @@ cdef extern from "lanes.h":
 cdef enum:
     WIDE = 8                # a growth is wide if it is offered so many columns per tried one
     LEAST_TRIM = 1 << 16    # bytes
-    PAGE = 1 << 12          # bytes of memory that the system gives when they are first written
 
 CRITERIA = ("gini", "entropy", "variance")
-
-
-cdef void touch_pages(uint8_t* memory, size_t start, size_t stop) noexcept nogil:
-    """Write to the pages of a part of memory, which the first split would write all at once."""
-    start = (start + PAGE - 1) // PAGE * PAGE
-    while start < stop:
-        memory[start] = 0
-        start += PAGE
-
-
-cdef double largest_at(float threshold, double offset, double scale) noexcept nogil:
-    """The largest double that is encoded as the threshold or less."""
-    cdef double x = (0.5 * threshold + 0.5 * nextafterf(threshold, INFINITY)) / scale + offset
-    while encoded(x, offset, scale) > threshold:
-        x = nextafter(x, -INFINITY)
-    while encoded(nextafter(x, INFINITY), offset, scale) <= threshold:
-        x = nextafter(x, INFINITY)
-    return x
 
 
 @cython.final
@@ -201,6 +181,7 @@ cdef class Growth(ColumnLists):
         self.codes = <int*>carve(&end, n_slow, sizeof(int))
         self.sides = <uint8_t*>carve(&end, n_slow, 1)
         self.thresholds = <uint8_t*>carve(&end, size, 1)
+        self.is_silent = <uint8_t*>carve(&end, n_lanes, 1)
         for i in range(2):
             self.rows[i] = <uint8_t*>carve(&end, product(n, size), 1)
         return end - begin
@@ -318,9 +299,8 @@ cdef class Growth(ColumnLists):
             self.at += 1
             if self.at == self.n_offered:
                 self.assign_lanes()
-                for n in range(self.lanes.n_lanes):
-                    self.surplus[n] = self.freedom[n] = 0.0
                 self.trim()
+                self.begin_evidence()
                 self.phase, self.at = ENCODE, 0
         elif self.phase == LIST:
             self.list_next()
@@ -328,8 +308,8 @@ cdef class Growth(ColumnLists):
             n = self.spare[self.at + 1] - self.spare[self.at]
             self.n_steps += 10 + 2 * n * self.lanes.n_lanes
             self.encode_run(self.at)
-            touch_pages(self.rows[1], self.spare[self.at] * <size_t>self.lanes.size,
-                        self.spare[self.at + 1] * <size_t>self.lanes.size)
+            memset(self.rows[1] + self.spare[self.at] * <size_t>self.lanes.size, 0,
+                   n * <size_t>self.lanes.size)     # else the first split gets all new pages
             self.at += 1
             if self.at == self.n_runs:
                 self.push_task(self.task)
@@ -376,12 +356,18 @@ cdef class Growth(ColumnLists):
                 self.segments[self.n_segments].code = code
                 self.segments[self.n_segments].n = n_of_class
                 self.n_segments += 1
-        self.place_rows(counts, self.positions, self.items[0])
+        for i in range(n):                          # each sample gets the next row of its class
+            at = counts[codes[i]]
+            counts[codes[i]] = at + 1
+            self.positions[i], self.items[0][at] = at, i
+            if self.is_wide:
+                self.class_of[at] = codes[i]
         self.task.start, self.task.n, self.task.side = 0, n, 0
         self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
         self.own = self.segments
         self.only_counts = self.is_plain and self.criterion != VARIANCE
-        self.is_judged = self.has_nominal and not self.is_wide and n >= LEAST_TOLD
+        self.is_judged = not self.is_wide and n >= LEAST_TOLD and (
+            self.has_nominal or self.criterion == VARIANCE)
         self.has_class_counts &= self.only_counts
         if self.is_wide:
             self.begin_lists()
@@ -395,24 +381,6 @@ cdef class Growth(ColumnLists):
         else:
             self.find_runs()
             self.phase, self.at = MEASURE, 0
-
-    cdef void place_rows(self, int* next_of, int* positions, int* items) noexcept nogil:
-        """Give each sample the next row of its class."""
-        cdef const int* codes = self.codes
-        cdef int* class_of = self.class_of if self.is_wide else NULL
-        cdef int i, at
-        if self.n_classes == 1:
-            count_up(positions, self.n_samples)
-            count_up(items, self.n_samples)
-            if class_of != NULL:
-                memset(class_of, 0, self.n_samples * sizeof(int))
-            return
-        for i in range(self.n_samples):
-            at = next_of[codes[i]]
-            next_of[codes[i]] = at + 1
-            positions[i], items[at] = at, i
-            if class_of != NULL:
-                class_of[at] = codes[i]
 
     cdef void list_next(self) noexcept nogil:
         """Count the entries of a row, or link them; at the end, close the lists."""

@@ -70,7 +70,7 @@ cdef class LaneRows:
     cdef int n_offered
     cdef bint has_nominal               # whether one of these is nominal
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
-    cdef double* evidence               # that a nominal column tells something, see `candidates`
+    cdef double* evidence               # that a column tells something, see `candidates`
     cdef int* list_of                   # in `column_lists`: number in `columns`, then of its
                                         # list in the root; -1: it is not listed
     # Sets of columns, see `offer_marked`, which empties them:
@@ -127,3 +127,5 @@ cdef class LaneRows:
     cdef inline double weight(self, int item) noexcept nogil:
         """The weight of a sample in scores."""
         return self.unit * self.buffer.weight(self.places[item])
+
+cdef double largest_at(float threshold, double offset, double scale) noexcept nogil

@@ -1,13 +1,13 @@
 """The samples of a growth as rows of lanes. See the header."""
 
-from libc.math cimport INFINITY, NAN, fabs
+from libc.math cimport INFINITY, NAN, fabs, nextafter, nextafterf
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport BYTE, DOUBLE, Entry, Number, gather, is_extreme, is_missing
+from .buffer cimport BYTE, DOUBLE, Entry, is_extreme, is_missing
 
 cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
@@ -15,64 +15,45 @@ cdef extern from "bits.h":
 cdef extern from "lanes.h":
     void extend_extremes(double* low, double* high, int* has_missing, const double* values,
                          int n) nogil
-    void read_bytes(const uint8_t* values, int n, float* floats) nogil
-    void encode_doubles(const double* const* values, int n, const int* positions, uint8_t* lane,
-                        int size, const double* offsets, const double* scales) nogil
-    void encode_floats(const float* const* values, int n, const int* positions, uint8_t* lane,
-                       int size, int is_byte) nogil
+    void encode(const double* const* values, int n, const int* positions, uint8_t* lane, int size,
+                const double* offsets, const double* scales, int is_byte) nogil
+    float encoded(double value, double offset, double scale) nogil
     double power_below(double magnitude) nogil
 
 cdef enum:
-    GATHERED = 64           # samples of a run that are scattered over the buffer
+    GATHERED = 64           # samples whose values are read together
     MEASURED = 4            # samples that tell enough of most columns
 
-cdef union Values:          # of a column in a run, if they are not read where they are
-    double[GATHERED] doubles
-    float[GATHERED] floats
 
-
-cdef inline const void* read_values(LaneRows rows, int column, bint is_double, int at, int n,
-                                    Values* gathered) noexcept nogil:
-    """The values of n samples of a run from number `at` on, as doubles or as floats.
-
-    At most GATHERED, unless they are read where they are.
+cdef inline const double* read_values(LaneRows rows, int column, int at, int n,
+                                      double* gathered) noexcept nogil:
+    """The values of n samples of a run from number `at` on, at most GATHERED.
 
     NULL if all of them are missing, since their block has no value of the column.
     """
     cdef const void* values
     if not rows.is_scattered:
         values = rows.buffer.values_at(column, rows.places[at])
-        if values == NULL:
-            return values
-        if rows.buffer.has_bytes(column):
-            if not is_double:
-                read_bytes(<const uint8_t*>values, n, gathered.floats)
-                return gathered
-        elif is_double == rows.buffer.has_doubles(column):
-            return values
-    if is_double:
-        gather(rows.buffer, column, rows.places + at, n, gathered.doubles, 1)
-    else:
-        gather(rows.buffer, column, rows.places + at, n, gathered.floats, 1)
+        if values == NULL or rows.buffer.has_doubles(column):
+            return <const double*>values
+    rows.buffer.gather(column, rows.places + at, n, gathered, 1)
     return gathered
 
 
-cdef inline void extend(Range* range_, const Number* values, int n) noexcept nogil:
-    """Extend a range by n values; its extremes only if they are doubles."""
+cdef inline void extend(Range* range_, const double* values, int n,
+                        bint are_doubles) noexcept nogil:
+    """Extend a range by n values, which floats represent if they are not stored as doubles."""
     cdef int i
     cdef double x
     for i in range(n):
-        if not range_.is_small and (
-                range_.has_missing if Number is float else not range_.is_exact | range_.is_short):
+        if not range_.is_small and not (are_doubles and range_.is_exact | range_.is_short):
             break
         x = values[i]
         range_.is_small = range_.is_small and 0.0 <= x <= 255.0 and x == <double><int>x
-        range_.has_missing |= is_missing(x)
-        if Number is double:
+        if are_doubles:
             range_.is_exact &= is_missing(x) or (fabs(x) < 3e38 and x == <double><float>x)
             range_.is_short &= (bits_of(x) & 0x1fffffff) == 0
-    if Number is double:
-        extend_extremes(&range_.low, &range_.high, &range_.has_missing, values, n)
+    extend_extremes(&range_.low, &range_.high, &range_.has_missing, values, n)
 
 
 cdef inline uint64_t bits_of(double x) noexcept nogil:
@@ -94,6 +75,16 @@ cdef inline double largest_of(const Range* range_, double offset) noexcept nogil
 cdef inline bint is_tiny(double largest) noexcept nogil:
     """Whether values up to this one nearly underflow as floats."""
     return largest <= 1e-30
+
+
+cdef double largest_at(float threshold, double offset, double scale) noexcept nogil:
+    """The largest double that is encoded as the threshold or less."""
+    cdef double x = (0.5 * threshold + 0.5 * nextafterf(threshold, INFINITY)) / scale + offset
+    while encoded(x, offset, scale) > threshold:
+        x = nextafter(x, -INFINITY)
+    while encoded(nextafter(x, INFINITY), offset, scale) <= threshold:
+        x = nextafter(x, INFINITY)
+    return x
 
 
 cdef class LaneRows:
@@ -201,8 +192,8 @@ cdef class LaneRows:
         cdef int column = self.columns[k], width = self.buffer.columns[column].width, run, at, n
         cdef int most = MEASURED
         cdef bint is_told
-        cdef const void* values
-        cdef Values gathered
+        cdef const double* values
+        cdef double[GATHERED] gathered
         range_.low, range_.high, range_.has_missing = INFINITY, -INFINITY, False
         range_.is_small = range_.is_exact = range_.is_short = True
         range_.kind = OTHERS
@@ -213,13 +204,11 @@ cdef class LaneRows:
             at = self.spare[run]
             while at < self.spare[run + 1] and not is_told:
                 n = min(self.spare[run + 1] - at, most)
-                values = read_values(self, column, width == DOUBLE, at, n, &gathered)
+                values = read_values(self, column, at, n, gathered)
                 if values == NULL:
                     range_.has_missing = True
-                elif width == DOUBLE:
-                    extend(range_, <const double*>values, n)
                 else:
-                    extend(range_, <const float*>values, n)
+                    extend(range_, values, n, width == DOUBLE)
                 at, most = at + n, GATHERED
                 is_told = self.is_told(range_, width)
         if self.is_plain and not range_.has_missing:
@@ -296,31 +285,18 @@ cdef class LaneRows:
     cdef void encode_lanes(self, int lane, int at, int n) noexcept nogil:
         """Encode n samples in four lanes; those without a column are 0 bytes, or missing."""
         cdef const Lane* these = &self.of_lanes[lane]
-        cdef (const void*)[4] values
-        cdef Values[4] gathered
+        cdef (const double*)[4] values
+        cdef double[4][GATHERED] gathered
         cdef double[4] offsets, scales
-        cdef uint8_t* to = self.rows[0] + self.byte_of(lane)
-        cdef bint are_doubles = False
         cdef int k, i
         for k in range(4):
-            are_doubles |= not these[k].is_byte and (
-                not these[k].is_exact or self.buffer.has_doubles(these[k].column))
-            offsets[k], scales[k] = these[k].offset, these[k].scale
-        for k in range(4):
-            values[k] = NULL
+            offsets[k], scales[k], values[k] = these[k].offset, these[k].scale, NULL
             if these[k].column >= 0:
-                values[k] = read_values(self, these[k].column, are_doubles, at, n, &gathered[k])
+                values[k] = read_values(self, these[k].column, at, n, gathered[k])
             if values[k] != NULL:
                 continue
-            values[k] = &gathered[k]
+            values[k] = gathered[k]
             for i in range(n):
-                if are_doubles:
-                    gathered[k].doubles[i] = NAN
-                else:
-                    gathered[k].floats[i] = 0.0 if these[k].is_byte else NAN
-        if are_doubles:
-            encode_doubles(<const double* const*>values, n, self.positions + at, to,
-                           self.lanes.size, offsets, scales)
-        else:
-            encode_floats(<const float* const*>values, n, self.positions + at, to,
-                          self.lanes.size, these.is_byte)
+                gathered[k][i] = 0.0 if these[k].is_byte else NAN
+        encode(<const double* const*>values, n, self.positions + at,
+               self.rows[0] + self.byte_of(lane), self.lanes.size, offsets, scales, these.is_byte)

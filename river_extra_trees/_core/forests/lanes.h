@@ -657,47 +657,30 @@ static inline void extend_extremes(double *low, double *high, int *has_missing,
     *has_missing |= each[2][0] != each[2][0] || each[2][1] != each[2][1];
 }
 
-/* The values that a column stores as bytes; see `Width`. */
-static inline void read_bytes(const uint8_t *values, int n, float *floats) {
-    int i;
-    for (i = 0; i < n; i++) floats[i] = values[i] == 255 ? NAN : (float)values[i];
-}
-
 INLINE float encoded(double value, double offset, double scale) {
     return (float)((value - offset) * scale);
 }
 
-/* Write the values of four float lanes, as doubles, to the rows at the positions. */
-static inline void encode_doubles(const double *const *values, int n, const int *positions,
-                                  uint8_t *lane, int size, const double *offsets,
-                                  const double *scales) {
+/* Write the values of four lanes, of floats or of bytes, to the rows at the positions. */
+static inline void encode(const double *const *values, int n, const int *positions, uint8_t *lane,
+                          int size, const double *offsets, const double *scales, int is_byte) {
     const double *a = values[0], *b = values[1], *c = values[2], *d = values[3];
     Doubles offset[2], scale[2];
     int i, k;
-    for (k = 0; k < 2; k++) {
-        offset[k] = load_doubles(offsets + 2 * k);
-        scale[k] = load_doubles(scales + 2 * k);
-    }
-    for (i = 0; i < n; i++) {
-        Doubles x = multiply_doubles(subtract_doubles(two_doubles(a[i], b[i]), offset[0]), scale[0]);
-        Doubles y = multiply_doubles(subtract_doubles(two_doubles(c[i], d[i]), offset[1]), scale[1]);
-        store_floats(lane + (size_t)positions[i] * size, four_floats(x, y));
-    }
-}
-
-/* The same for floats that need no change, in four lanes of floats or of bytes. */
-static inline void encode_floats(const float *const *values, int n, const int *positions,
-                                 uint8_t *lane, int size, int is_byte) {
-    const float *a = values[0], *b = values[1], *c = values[2], *d = values[3];
-    int i;
     if (is_byte) for (i = 0; i < n; i++) {
         uint8_t *to = lane + (size_t)positions[i] * size;
         to[0] = (uint8_t)(int)a[i], to[1] = (uint8_t)(int)b[i];
         to[2] = (uint8_t)(int)c[i], to[3] = (uint8_t)(int)d[i];
-    } else for (i = 0; i < n; i++) {
-        float x[4];
-        x[0] = a[i], x[1] = b[i], x[2] = c[i], x[3] = d[i];
-        memcpy(lane + (size_t)positions[i] * size, x, sizeof(x));
+    } else {
+        for (k = 0; k < 2; k++) {
+            offset[k] = load_doubles(offsets + 2 * k);
+            scale[k] = load_doubles(scales + 2 * k);
+        }
+        for (i = 0; i < n; i++) {
+            Doubles x = multiply_doubles(subtract_doubles(two_doubles(a[i], b[i]), offset[0]), scale[0]);
+            Doubles y = multiply_doubles(subtract_doubles(two_doubles(c[i], d[i]), offset[1]), scale[1]);
+            store_floats(lane + (size_t)positions[i] * size, four_floats(x, y));
+        }
     }
 }
 

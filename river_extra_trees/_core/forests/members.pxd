@@ -19,7 +19,8 @@ e_2 are their errors. All errors are clipped to CLIP standard deviations, so tha
 does no harm (Huber 1964). Slopes of 1 and -1 for the first two make it the last target.
 
 The last label or targets are those that were known when the question was asked. So where labels
-come late, both members learn from labels at the same distance.
+come late, both members learn from labels at the same distance, and nothing from late labels without
+a question.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -49,4 +50,4 @@ cdef class Chain:
 
     cdef void regressors(self, double answer, double* d) noexcept nogil
     cdef void learn(self, const double* d, double answer, double target,
-                    double variance) noexcept nogil
+                    double variance, bint is_of_question) noexcept nogil

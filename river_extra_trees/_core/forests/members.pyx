@@ -68,7 +68,6 @@ cdef class Transitions:
             for c in range(self.n_labels):
                 counts[c] *= 1.0 - 1.0 / MEMORY
             counts[code] += 1.0
-        self.last = code
 
     cdef void forget(self, const uint8_t* gone) noexcept nogil:
         """Forget the marked labels."""
@@ -138,11 +137,11 @@ cdef class Chain:
             d[2 * i + 1] = answer - self.answers[i] if self.n_known > 1 else 0.0
 
     cdef void learn(self, const double* d, double answer, double target,
-                    double variance) noexcept nogil:
+                    double variance, bint is_of_question) noexcept nogil:
         """Learn the error of a prediction with the regressors d; `variance` is that of errors."""
         cdef double most = CLIP * sqrt(variance)
         cdef double error = min(max(target - answer, -most), most)
-        if self.n_known > 1:
+        if self.n_known > 1 and is_of_question:
             self.ridge.learn(d, error)
         self.answers[1], self.errors[1] = self.answers[0], self.errors[0]
         self.answers[0], self.errors[0] = answer, error

@@ -39,12 +39,14 @@ predictions of the groups, shrunk towards their mean a,
 
 Fixed share: the mixture is the weighted mean m of the members, with weights
 
-    w_k <- (1 - s) w_k p_k(y)^(1/2) / sum + s / (K + 1),
+    w_k <- (1 - s) w_k p_k(y)^(1/2) / sum + s c_k / sum,    c_k = .3 + .7 (K + 1) u_k,
 
 where p_k is a normal density with the prediction of the member as its mean and a running mean of
 the squared errors of the member as its variance. These are exponential weights for the log loss
 with a learning rate of 1/2 (Cesa-Bianchi and Lugosi 2006, chapter 3); the share s lets them follow
-drift.
+drift. Most of it goes to members that had weight before (Bousquet and Warmuth 2002): u_k is the
+mean of the earlier w_k, with a memory of PAST_MEMORY targets. So s may be large, without a part for
+members that were never of use.
 
 Chain: the prediction is the weighted mean of m and of what the last targets add to it (`Chain` in
 `members`). The two weights follow the same rule, with the share CHAIN_SHARE. With late labels, the
@@ -64,7 +66,7 @@ where V is the mean over the groups of the variances in the leaves and among the
 running means of |z| and z^2, z = error / v^(1/2), tell how long the tails are.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
-weights down, but not the running means.
+weights down, but not the running means. The share s and the .7 are multiplied by (1 + D)^(-1/2).
 
 What belongs to one row is in memory of the caller, `scratch_of` doubles, so that several threads
 can predict rows.
@@ -127,6 +129,7 @@ cdef class NumberMixture:
     cdef readonly int64_t n_bounded     # number of these
     cdef double* weights                # w_k, per member
     cdef double* errors                 # per member: decayed sum of squared errors
+    cdef double* past                   # u_k
     cdef readonly double error          # decayed sum of squared errors of the prediction
     cdef readonly double size, square   # decayed sums of |z| and of z^2
     cdef readonly double n_errors       # decayed number of targets in these sums

@@ -110,7 +110,9 @@ cdef class ClassPool:
                 self.weights[g] *= sqrt(share) if step == 1.0 else exp(0.5 * step * log(share))
             share_weights(self.weights, n_groups, CLASS_SHARE * weight * pace.share, pace.claims)
         self.count(code)
-        self.transitions.learn(<int>logs[(n_groups + 4) * width], code)
+        if pace.is_of_question:
+            self.transitions.learn(<int>logs[(n_groups + 4) * width], code)
+        self.transitions.last = code
 
     cdef void learn_exponents(self, double* logs, int code, int width, double step) noexcept nogil:
         """AdaGrad, see the header; `step` is (1 + D)^(-1/2). The pooled p becomes p'."""
@@ -220,7 +222,9 @@ cdef enum:
     FIRST_BOUND = 30            # targets before the first one that is bounded
     BOUND_MEMORY = 1000         # of their mean and variance
 
-cdef double NUMBER_SHARE = 0.02     # s for numbers
+cdef double NUMBER_SHARE = 0.05     # s for numbers
+cdef double OF_PAST = 0.7           # part of it that goes to members with a past
+cdef double PAST_MEMORY = 1000.0    # of the mean weights
 cdef double ERROR_DECAY = 0.99      # of the squared errors, per sample
 cdef double WORST = 12.0            # limit of error^2 / (2 variance), for outliers
 cdef double STACK_DECAY = 0.999     # lambda
@@ -260,17 +264,19 @@ cdef class NumberMixture:
         self.n_groups = n_groups
         self.weights = <double*>zeroed(n_groups + 1, sizeof(double))
         self.errors = <double*>zeroed(n_groups + 1, sizeof(double))
+        self.past = <double*>zeroed(n_groups + 1, sizeof(double))
         self.scratch = <double*>zeroed(n_groups + 1, sizeof(double))
         self.stack, self.chain = FadingRidge(n_groups, STACK_DECAY, PRIOR), Chain()
         self.chain_weights[0], self.chain_weights[1] = 1.0 - CHAIN_WEIGHT, CHAIN_WEIGHT
         self.chain_errors[0] = self.chain_errors[1] = 0.0
         self.noise = NoiseModel()
         for i in range(n_groups + 1):
-            self.weights[i] = 1.0 / (n_groups + 1)
+            self.weights[i] = self.past[i] = 1.0 / (n_groups + 1)
 
     def __dealloc__(self):
         free(self.weights)
         free(self.errors)
+        free(self.past)
         free(self.scratch)
 
     # ---------------------------------------------------------------- predictions
@@ -372,13 +378,16 @@ cdef class NumberMixture:
                             const Pace* pace) noexcept nogil:
         """Update the weights: fixed share, see the header."""
         cdef int k, n = self.n_groups + 1
-        cdef double best = -INFINITY
+        cdef double best = -INFINITY, of_past = OF_PAST * pace.step
+        cdef double memory = min(<double>self.n_targets, PAST_MEMORY)
         for k in range(n):
             self.scratch[k] = log_density(&self.errors[k], target - answers[k], self.n_errors)
             best = max(best, self.scratch[k])
         for k in range(n):
+            self.past[k] += (self.weights[k] - self.past[k]) / memory
             self.weights[k] *= exp(0.5 * pace.step * (self.scratch[k] - best))
-        share_weights(self.weights, n, NUMBER_SHARE * pace.share, pace.claims)
+            self.scratch[k] = pace.claims[k] * (of_past * n * self.past[k] + 1.0 - of_past)
+        share_weights(self.weights, n, NUMBER_SHARE * pace.step, self.scratch)
 
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil:
         """Update the stacked prediction."""
@@ -399,12 +408,13 @@ cdef class NumberMixture:
         for k in range(2):
             logs[k] = log_density(
                 &self.chain_errors[k], target - answers[n + 1 + 2 * k], self.n_errors)
-        for k in range(2):
+        for k in range(2 if pace.is_of_question else 0):
             self.chain_weights[k] *= exp(0.5 * pace.step * (logs[k] - max(logs[0], logs[1])))
         claims[0], claims[1] = 1.0, pace.step
-        share_weights(self.chain_weights, 2, CHAIN_SHARE * pace.share, claims)
+        if pace.is_of_question:
+            share_weights(self.chain_weights, 2, CHAIN_SHARE * pace.share, claims)
         self.chain.learn(answers + n + 5, answers[n + 1], target,
-                         self.chain_errors[0] / self.n_errors)
+                         self.chain_errors[0] / self.n_errors, pace.is_of_question)
 
     # ---------------------------------------------------------------- inspection
 
@@ -419,6 +429,7 @@ cdef class NumberMixture:
         return {
             "weights": view(self.weights, "f8", (n + 1,)),
             "errors": view(self.errors, "f8", (n + 1,)),
+            "past": view(self.past, "f8", (n + 1,)),
             "chain_weights": view(self.chain_weights, "f8", (2,)),
             "chain_errors": view(self.chain_errors, "f8", (2,)),
         }
@@ -433,7 +444,7 @@ cdef class NumberMixture:
         return least, most
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + 3 * (self.n_groups + 1) * sizeof(double)
+        return object.__sizeof__(self) + 4 * (self.n_groups + 1) * sizeof(double)
 
     # ---------------------------------------------------------------- state
 
@@ -445,6 +456,7 @@ cdef class NumberMixture:
         "variance": ("number", 0.0, LARGEST_SUM), "n_bounded": ("whole",),
         "weights": ("numbers", "members", {"least": 0.0, "most": 1.0}),
         "errors": ("numbers", "members", {"least": 0.0, "most": LARGEST_SUM}),
+        "past": ("numbers", "members", {"least": 0.0, "most": 1.0}),
         "stack": ("part", FadingRidge), "chain": ("part", Chain),
         "chain_weights": ("numbers", 2, {"least": 0.0, "most": 1.0}),
         "chain_errors": ("numbers", 2, {"least": 0.0, "most": LARGEST_SUM}),

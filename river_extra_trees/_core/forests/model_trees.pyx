@@ -22,7 +22,7 @@ from ..tree cimport (
     turn, uproot,
 )
 from ..trees cimport Trees
-from .buffer cimport Buffer, Entry, gather
+from .buffer cimport Buffer, Entry
 from .growth cimport Growth, count_up
 from .lane_rows cimport MOST_COLUMNS
 
@@ -145,7 +145,7 @@ cdef class LinearModels:
         for i in range(n):
             models[i], slopes[i] = model, -model[q]
         for k in range(q):
-            gather(buffer, self.columns[k], places, n, values, 1)
+            buffer.gather(self.columns[k], places, n, values, 1)
             add_terms(slopes, models, k, values, n, self.centers[k], self.scales[k],
                       self.lows[k], self.highs[k])
         for i in range(n):

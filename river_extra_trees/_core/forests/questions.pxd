@@ -30,7 +30,8 @@ than MOST_NUMBERS numbers. Those that are never answered therefore cost a fixed 
 after a delay of D labels, so many errors have the same cause (Joulani, György and Szepesvári 2013).
 The share s of the fixed share is multiplied by (1 + D)^(-1/4), and goes to a window of m samples in
 proportion to (m / (m + D))^2, because its youngest samples are D old. With D = 0 all factors are
-one.
+one. A late label without a question does not tell what follows what at the distance of D: tables
+and regressions of the last labels or targets learn nothing from it.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -39,6 +40,7 @@ cdef struct Pace:
     double step                 # factor of learning rates
     double share                # factor of s
     const double* claims        # per member: what it gets of s, in any unit
+    bint is_of_question         # whether the predictions are those of the question of the label
 
 cdef class Questions:
     cdef readonly double delay          # D
@@ -63,7 +65,8 @@ cdef class Questions:
                   const double* answer) noexcept nogil
     cdef int make_room(self) except -1 nogil
     cdef int reserve(self, int capacity) except -1 nogil
-    cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known) noexcept nogil
+    cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known,
+                      bint* is_found) noexcept nogil
     cdef void take_first(self, int64_t n_seen, bint is_known) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef int reserve_columns(self, int n_columns) except -1

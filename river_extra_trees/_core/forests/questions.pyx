@@ -124,7 +124,8 @@ cdef class Questions:
         self.capacity = capacity
         return 0
 
-    cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known) noexcept nogil:
+    cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known,
+                      bint* is_found) noexcept nogil:
         """Remove the question of a row, and follow its delay.
 
         `is_known` tells whether neither a feature of the sample nor its label is new.
@@ -139,6 +140,7 @@ cdef class Questions:
                 distance = fabs(<double>(n_seen - self.moments[place]) - self.delay)
                 if found < 0 or distance < nearest:
                     found, nearest = place, distance
+        is_found[0] = found >= 0
         if found < 0:
             self.take_first(n_seen, is_known and row != 0)
             return NULL
@@ -200,7 +202,7 @@ cdef class Questions:
         cdef Pace pace
         pace.step = 1.0 / sqrt(1.0 + self.delay)
         pace.share = sqrt(pace.step)
-        pace.claims = NULL
+        pace.claims, pace.is_of_question = NULL, True
         return pace
 
     # ---------------------------------------------------------------- state

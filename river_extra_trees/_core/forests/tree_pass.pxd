@@ -50,4 +50,3 @@ cdef void free_pass(Pass* rows) noexcept nogil
 cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows) noexcept nogil
 cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t row,
                    TreePass job) except -1 nogil
-cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil

@@ -423,10 +423,11 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
             if forest.regression:
                 forest.mixture.tilt(rows.mixed)[0] = forest.mixture.noise.answer(
                     rows.values + i, rows.stride, forest.schema.n_columns)
-            else:
+                combine_numbers(forest, answers, rows.mixed)
+            elif width:
                 memcpy(forest.pool.logistic_answer(rows.mixed, width), rows.logistic + i * width,
                        width * sizeof(double))
-            forest.combine(answers, rows.mixed, width)
+                forest.pool.pool(answers, rows.mixed, width)
         if reader is not None:
             reader.store_prediction(
                 row + i, forest.prediction(rows.mixed, width), forest.n_labels())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import river_extra_trees as ret
 from tests.naive.cart import Rules, Sample
 from tests.tools.estimators import CLASSES, frozen
 from tests.tools.growths import stepped
@@ -124,12 +125,36 @@ def test_nominal_columns_that_tell_nothing(weights: list[float], regression: boo
     check(told, regression, 760, [(600, 6)], weights, rules=rules, max_features=3)
 
 
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 2.0]])
+def test_numeric_columns_that_tell_nothing(weights: list[float]) -> None:
+    """In a regression, too, they are candidates where no other column allows a split."""
+    told: list[Maker] = [
+        *[lambda r, i: r.random()] * 4,
+        lambda r, i: r.choice([r.random(), MISSING]),
+        lambda r, i: float(r.randrange(3)),
+    ]
+    check(told, True, 900, [(600, 6)], weights, rules={"min_samples_leaf": 4}, max_features=3)
+
+
+def test_a_numeric_column_is_silent_until_it_tells() -> None:
+    """Its evidence is below 1 in all groups, and rises when the target follows the column."""
+    model = ret.ExtraTreesRegressor(n_models=4, window_sizes=(600,), seed=1)
+    rng, found = random.Random(1), []
+    for i in range(6000):
+        x = {"tells": rng.random(), "tells later": rng.random()}
+        y = x["tells"] + (i > 3000) * abs(6.0 * x["tells later"] - 3.0) + rng.gauss(0.0, 0.3)
+        model.learn_one(x, y)
+        if i in (3000, 5999):
+            found.append(model._core.state()["evidence"][:, 1])
+    assert found[0].max() < 1.0 < 5.0 < found[1].min(), found
+
+
 @pytest.mark.parametrize("name", ["ExtraTreesClassifier", "ExtraTreesRegressor"])
-def test_nominal_values_next_to_no_weight_tell_nothing(name: str) -> None:
+def test_values_next_to_no_weight_tell_nothing(name: str) -> None:
     """Beside the largest weight of a growth, the smallest one is 0."""
     model = CLASSES[name](n_models=2, window_sizes=(600,), seed=1)
     for i in range(1000):
-        x = {"a": i % 9, "b": f"value {i % 8}"}
+        x = {"a": i % 9, "b": f"value {i % 8}", "c": i % 7}
         model.learn_one(x, i % 3, w=1e-300 if i % 8 else 1e100)
     assert frozen(copy.deepcopy(model)) == frozen(model)
     assert np.isfinite(model._core.state()["evidence"]).all()

@@ -35,8 +35,8 @@ static void print(const void *from, size_t n) { fwrite(from, 1, n, stdout); }
 static uint8_t rows[2][16 * UNITS * N], thresholds[16 * UNITS];
 static uint64_t words[4 * UNITS], vary[3], best[3];
 static int counts[N * LANES], sums[LANES], items[2][N], targets[N];
-static float scores[LANES], floats[4][N];
-static double doubles[N];
+static float scores[LANES];
+static double doubles[N], bytes[N];
 
 static void pass(int n_bytes, int n_full, int n_other, int n) {
     int units = n_bytes + n_full + n_other, i, j, n_segments = 0, left = n, n_left = 0;
@@ -85,22 +85,20 @@ static void pass(int n_bytes, int n_full, int n_other, int n) {
     }
 }
 
-static void encode(int n) {
-    int i, k, missing = up_to(1), positions[N];
-    for (i = 0; i < n; i++) {
-        for (k = 0; k < 4; k++) floats[k][i] = up_to(9) ? (float)up_to(255) : number(missing);
-        doubles[i] = up_to(1) ? floats[0][i] : floats[0][i] * 1.00000001;
-        positions[i] = n - 1 - i;
-    }
+static void measure(int n) {
+    int i, missing = up_to(1), positions[N], has_missing = 0;
+    const double *of_floats[4] = {doubles, doubles, doubles, doubles};
+    const double *of_bytes[4] = {bytes, bytes, bytes, bytes};
+    const double offsets[4] = {3.5, 0.0, 1e9, -1.0}, scales[4] = {0.25, 1.0, 4.0, 0.5};
     double low = INFINITY, high = -INFINITY;
-    int has_missing = 0;
+    for (i = 0; i < n; i++) {
+        doubles[i] = number(missing) * (up_to(1) ? 1.0 : 1.00000001);
+        bytes[i] = up_to(255), positions[i] = n - 1 - i;
+    }
     extend_extremes(&low, &high, &has_missing, doubles, n);
     print(&low, sizeof(low)), print(&high, sizeof(high)), print(&has_missing, sizeof(int));
-    const float *four[4] = {floats[0], floats[1], floats[2], floats[3]};
-    encode_floats(four, n, positions, rows[1], 16, 0), print(rows[1], 16 * n);
-    const double *others[4] = {doubles, doubles, doubles, doubles};
-    const double offsets[4] = {3.5, 0.0, 1e9, -1.0}, scales[4] = {0.25, 1.0, 4.0, 0.5};
-    encode_doubles(others, n, positions, rows[1], 16, offsets, scales), print(rows[1], 16 * n);
+    encode(of_floats, n, positions, rows[1], 16, offsets, scales, 0), print(rows[1], 16 * n);
+    encode(of_bytes, n, positions, rows[1], 16, offsets, scales, 1), print(rows[1], 16 * n);
 }
 
 int main(void) {
@@ -108,7 +106,7 @@ int main(void) {
     for (i = 0; i < 2000; i++) {
         int n_bytes = up_to(1) * up_to(5), n_full = up_to(5);
         pass(n_bytes, n_full, n_bytes + n_full == 0 || up_to(1), 2 + up_to(up_to(9) ? 30 : N - 2));
-        encode(1 + up_to(40));
+        measure(1 + up_to(40));
     }
     return 0;
 }
