@@ -193,20 +193,15 @@ cdef bint has_many(Workspace work, const Task* task, int column) noexcept nogil:
     """
     cdef const double* data = work.values_of(column)
     cdef const int* ranked = work.ranked_of(column)
+    cdef const Entries* past = history_of(work, column)
     cdef int i, n_values = 1, n = task.end - count_missing(work, task, column) - task.start
-    if n_known(work, column) > MANY_VALUES:
+    if past != NULL and past.n_values > MANY_VALUES:
         return True
     for i in range(task.start + 1, task.start + n):
         n_values += data[ranked[i]] != data[ranked[i - 1]]
         if n_values > MANY_VALUES:
             return True
     return n_values > SEVERAL_VALUES and n < 2 * n_values
-
-
-cdef inline int n_known(Workspace work, int column) noexcept nogil:
-    """The number of values of a column in the history."""
-    cdef const Entries* past = history_of(work, column)
-    return 0 if past == NULL else past.n_values
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
@@ -363,19 +358,13 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
         if considered & is_ahead:
             if is_gini:
                 left_score, right_score = <double>squares, <double>(squares + more)
-            set_sides(work, left, left_score, right, right_score)
+            work.left.weight, work.left.score, work.left.copies = left, left_score, left
+            work.right.weight, work.right.score, work.right.copies = right, right_score, right
             consider(work, column, threshold_between(work, value, following), False, missing_left,
                      best)
             bound = best.score - 2.0 * work.tie
         mixed = (not considered) & (mixed | (code != first))
         first = code if considered else first
-
-
-cdef inline void set_sides(Workspace work, double left, double left_score, double right,
-                           double right_score) noexcept nogil:
-    """Set the totals of the sides of a candidate, for whole weights."""
-    work.left.weight, work.left.score, work.left.copies = left, left_score, <int64_t>left
-    work.right.weight, work.right.score, work.right.copies = right, right_score, <int64_t>right
 
 
 cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
@@ -431,9 +420,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
             memset(work.waiting, 0, work.n_values * sizeof(double))
         i = task.start
         while i < present:
-            j = i + 1
-            while j < present and data[ranked[j]] == data[ranked[i]]:
-                j += 1
+            j = first_behind(work, task, column, i, present)
             if j > i + 1 or not was_tried(work, ranked[i]):
                 begin_scan(work)
                 move_samples(work, ranked, i, j)
@@ -508,8 +495,7 @@ cdef inline double sum_past(Workspace work, const Entries* past, int* place, dou
 
 
 cdef int top_class(Workspace work) noexcept nogil:
-    return 0 if work.criterion == VARIANCE else first_largest(
-        work.node.counts, work.n_values)
+    return 0 if work.criterion == VARIANCE else first_largest(work.node.counts, work.n_values)
 
 
 cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
@@ -540,8 +526,7 @@ cdef void try_groups(Workspace work, const Task* task, int column,
     cdef const int* ranked = with_missing(work, task, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), top = top_class(work)
-    cdef int i = task.start, j, k, c, n_values = work.n_values
-    cdef int drawn = -1
+    cdef int i = task.start, j, k, c, n_values = work.n_values, drawn = -1
     cdef double total, weight, mass, target
     cdef double[N_CUTS] weights
     cdef int64_t[N_CUTS] copies
