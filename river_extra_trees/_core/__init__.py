@@ -35,7 +35,7 @@ the object above it contains::
       |   |                  one; column_lists: columns that few samples have; node_values:
       |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
-      |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
+      |   |- Transitions   members: which label follows which
       |   |- LogisticRegression   logistic: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
       |   |- NoiseModel    noise: how large errors are at x, in a regression
@@ -120,7 +120,8 @@ How a prediction is explained::
                                  (subtotals); forests/explained divides what combines the groups
                                  of an `ExtraTrees`
 
-All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without the GIL),
+All modules use: `guarded` (one call at a time), `allocation`, `parts` (who owns arrays frees and
+measures them; what has a table of fields can be saved), `lists` (list items without the GIL),
 `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the largest
 share, the sum of shares, fixed share, softmax), `moments` (running means and variances), `linalg`
 (least squares), `max_features` (how many features a split tries), `state` (saving, and validation
