@@ -30,7 +30,7 @@ N_USUAL = HIGH - USUAL
 COUNTS = ("counts", "usual", "recent")
 PLAIN = (float, int, str, bytes, type(None))  # types of values in files
 LARGEST = sys.float_info.max
-MOST_COUNTED = 2.0**24  # that floats count
+MOST_COUNTED = 2.0**24  # where floats stop: a column that moves by itself is counted for good
 
 Change = tuple[Hashable, float, str]
 
