@@ -71,13 +71,12 @@ cdef class Window:
 
     cdef int reserve(self, int capacity, int n_columns, int n_new, int n_grown) except -1 nogil
     cdef int reserve_row(self, Schema schema, int capacity) except -1 nogil
-    cdef int reserve_rows(self, Schema schema) except -1 nogil
+    cdef int reserve_rows(self, Schema schema, const double* values, Py_ssize_t stride, int n,
+                          int capacity) except -1 nogil
     cdef int reserve_one(self, Schema schema, int most=*) except -1 nogil
     cdef void find_latest(self, int64_t* latest) noexcept nogil
     cdef void mark_classes(self, uint8_t* held) noexcept nogil
     cdef void keep_columns(self, const uint8_t* held) noexcept nogil
-    cdef int count_new(self, Schema schema, int* n_grown) noexcept nogil
-    cdef bint has_room(self, Schema schema) noexcept nogil
     cdef int fill(self, object data, object target, object weight, object arrival,
                   int n_sorted) except -1
     cdef int move(self, int capacity, int n_long, int n_short) except -1 nogil
@@ -90,7 +89,6 @@ cdef class Window:
     cdef void unmark(self, int line, int slot) noexcept nogil
     cdef void insert(self, int line, int slot, double value) noexcept nogil
     cdef void remove(self, int line, int slot) noexcept nogil
-    cdef void replace(self, int line, int slot, double value) noexcept nogil
     cdef void give_all(self, int column, const double[:] values, int first, int stop) noexcept
     cdef object column(self, int column)
     cdef tuple counts(self, int column)

@@ -23,7 +23,6 @@ cdef extern from "bits.h":
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
     MANY_FREE = 64              # number of free lines that are always kept
-    FEW_COLUMNS = 16            # if all columns are no more, they get long lines at once
 
 
 cdef size_t block_size(size_t capacity, size_t n_long, size_t n_short) noexcept nogil:
@@ -179,23 +178,34 @@ cdef class Window:
             self.n_lines = n
         cdef int n_short = self.column_capacity - self.n_long
         cdef int new_long = fitted(self.n_long, self.n_live_long + n_grown, self.n_lately)
-        cdef int new_short = fitted(
-            n_short, self.n_live - self.n_live_long + n_new, self.n_lately)
+        cdef int new_short = fitted(        # short lines of live columns that are long by now stay
+            n_short, self.n_live - self.n_live_long + n_new, max(self.n_lately, self.n_live))
         if capacity > self.capacity or new_long != self.n_long or new_short != n_short:
             self.move(max(capacity, self.capacity), new_long, new_short)
         return 0
 
-    cdef int reserve_row(self, Schema schema, int capacity) except -1 nogil:
-        """Allocate memory for the row that the schema holds."""
-        cdef int n_grown, n_new = self.count_new(schema, &n_grown)
-        if self.n_live + n_new <= FEW_COLUMNS:
-            return self.reserve(capacity, schema.n_columns, 0, n_new + n_grown)
+    cdef int reserve_rows(self, Schema schema, const double* values, Py_ssize_t stride, int n,
+                          int capacity) except -1 nogil:
+        """Allocate memory for n rows, see `push`: a short line for a new column of one value."""
+        cdef int k, i, n_values, column, n_new = 0, n_grown = 0
+        cdef bint is_live
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            is_live = column < self.n_lines and self.lines[column] >= 0
+            if is_live and self.lines[column] < self.n_long:
+                continue
+            n_values = 0
+            for i in range(n):
+                n_values += not is_nan(values[column * stride + i])
+            if n_values + is_live > 1:
+                n_grown += 1
+            elif n_values == 1:
+                n_new += 1
         return self.reserve(capacity, schema.n_columns, n_new, n_grown)
 
-    cdef int reserve_rows(self, Schema schema) except -1 nogil:
-        """Allocate memory for the columns of several rows, of which the schema holds a union."""
-        cdef int n_grown, n_new = self.count_new(schema, &n_grown)
-        return self.reserve(self.capacity, schema.n_columns, 0, n_new + n_grown)
+    cdef int reserve_row(self, Schema schema, int capacity) except -1 nogil:
+        """Allocate memory for the row that the schema holds."""
+        return self.reserve_rows(schema, schema.row, 1, 1, capacity)
 
     cdef int reserve_one(self, Schema schema, int most=LARGEST_WINDOW) except -1 nogil:
         """Allocate memory for one more row of the schema: double the capacity, up to `most`."""
@@ -203,24 +213,6 @@ cdef class Window:
         if self.size == capacity:
             capacity = 2 * capacity if capacity >= most else min(2 * capacity, most)
         return self.reserve_row(schema, capacity)
-
-    cdef int count_new(self, Schema schema, int* n_grown) noexcept nogil:
-        """Number of columns of the schema's row that are not live, and of those in short lines."""
-        cdef int k, n_new = 0, column
-        n_grown[0] = 0
-        for k in range(schema.n_filled):
-            column = schema.filled[k]
-            if column >= self.n_lines or self.lines[column] < 0:
-                n_new += 1
-            else:
-                n_grown[0] += self.lines[column] >= self.n_long
-        return n_new
-
-    cdef bint has_room(self, Schema schema) noexcept nogil:
-        """Whether there is memory for the columns of several rows, see `reserve_rows`."""
-        cdef int n_grown, n_new = self.count_new(schema, &n_grown)
-        return (schema.n_columns <= self.n_lines
-                and self.n_live_long + n_new + n_grown <= self.n_long)
 
     cdef void begin_column(self, int column, int slot) noexcept nogil:
         """Make a column live, with a short line if there is one; a long one may get the value, too.
@@ -394,20 +386,6 @@ cdef class Window:
         self.n_ordered[line] = self.n_held[line] = n
         self.is_stale |= self.is_few(n)
 
-    cdef void replace(self, int line, int slot, double value) noexcept nogil:
-        """`remove` and `insert`: only the slots between both places move."""
-        cdef int* order = self.order_in(line)
-        cdef double* key = self.values_in(line)
-        cdef int n = self.n_ordered[line], gap = place_of(order, n, key, slot)
-        cdef int to = rank(order, n, key, value, True)
-        if to > gap:
-            to -= 1
-            memmove(order + gap, order + gap + 1, (to - gap) * sizeof(int))
-        else:
-            memmove(order + to + 1, order + to, (gap - to) * sizeof(int))
-        order[to], key[slot] = slot, value
-        self.is_stale |= self.is_few(n)
-
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil:
         """Add the row of the schema and, unless `gone` is -1, remove that slot in the same pass.
 
@@ -433,10 +411,9 @@ cdef class Window:
                 self.begin_column(column, slot)
             line = self.lines[column]
             if lines[line >> 6] >> (line & 63) & 1:
-                self.replace(line, slot, row[column])
+                self.remove(line, slot)
                 self.unmark(line, slot)
-                continue
-            if line >= self.n_long and self.n_held[line]:
+            elif line >= self.n_long and self.n_held[line]:
                 line = self.grow_line(column)
             self.insert(line, slot, row[column])
         sort_live(self, n_live)
@@ -658,9 +635,8 @@ cdef class Window:
         room = (self.capacity,)
         n_present = (~np.isnan(data)).sum(axis=1, dtype=np.int64) if n else np.zeros(0, np.int64)
         present = np.flatnonzero(n_present)
-        n_long = len(present) if len(present) <= FEW_COLUMNS else np.count_nonzero(n_present > 1)
-        self.reserve(self.capacity, <int>len(data),
-                     <int>len(present) if len(present) > FEW_COLUMNS else 0, <int>n_long)
+        self.reserve(self.capacity, <int>len(data), <int>len(present),
+                     <int>np.count_nonzero(n_present > 1))
         self.n_columns = <int>len(data)
         for column in present:
             self.give_all(column, data[column], 0, n_sorted)

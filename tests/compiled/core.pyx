@@ -235,7 +235,7 @@ def store(Window window, Schema schema, x, double target):
         if row[column] == row[column]:
             schema.filled[schema.n_filled] = <int>column
             schema.n_filled += 1
-    window.reserve_row(schema, window.size + 1)
+    window.reserve_rows(schema, &row[0], 1, 1, window.size + 1)
     window.push(&row[0], 1, schema, 1, &target, &weight, &slot)
     return slot
 

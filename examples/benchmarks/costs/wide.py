@@ -1,16 +1,18 @@
 """Time per sample before, during and after one sample with thousands of new names.
 
 A line of the table: CPU time of predicting and learning a sample with ten features before the wide
-sample, of learning that sample, and per sample in blocks of the samples that follow; then the
-slowest block as a multiple of the time before, and the longest `learn_one` before and after.
+sample, of learning that sample, and per sample in blocks of the samples that follow. A second model
+learns the same samples, but of the wide one only the ten features. The columns "without / with"
+compare both: the longest `learn_one` after it, and the accuracy or mean absolute error.
 
     python -m examples.benchmarks.costs wide                      all learners
     python -m examples.benchmarks.costs wide ExtraTreesClassifier
     python -m examples.benchmarks.costs wide --kind words --samples 3000 ExtraTreesClassifier
 
-With `--kind`, the stream has no wide sample, but many columns, few of which have a value: one
-column of 500 per value of a category (`one-hot`; `dense`: the others are 0), 30 of 5,000 words
-(`words`), five ever-new names (`new`). A line shows the time per sample in thirds of the stream.
+With `--texts`, the values of the wide sample are nominal. With `--kind`, the stream has no wide
+sample, but many columns, few of which have a value: one column of 500 per value of a category
+(`one-hot`; `dense`: the others are 0), 30 of 5,000 words (`words`), five ever-new names (`new`). A
+line shows the time per sample in thirds of the stream.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options."""
     parser.add_argument("learner", nargs="*", help="by default all")
     parser.add_argument("--names", type=int, default=16_000, help="new names in the wide sample")
+    parser.add_argument("--texts", action="store_true", help="that have nominal values")
     parser.add_argument("--block", type=int, default=350, help="samples of a block")
     parser.add_argument("--blocks", type=int, default=6, help="blocks after the wide sample")
     parser.add_argument("--kind", choices=[*KINDS], help="of a stream with many columns")
@@ -117,21 +120,28 @@ def microseconds(model: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def line_of(name: str, options: argparse.Namespace) -> list[str]:
     """Return a line of the table with a wide sample."""
-    model = getattr(ret, name)(seed=1)
+    is_regression = name.endswith("Regressor")
     n = 1_000 + BEFORE + options.block * options.blocks
-    rows = samples(n, is_regression=name.endswith("Regressor"))
-    microseconds(model, rows[:1_000])
-    predicting, learning, _ = microseconds(model, rows[1_000 : 1_000 + BEFORE])
-    before, longest = (predicting + learning).mean(), learning.max()
+    rows = samples(n, is_regression=is_regression)
     x, y = rows[0]
-    wide = microseconds(model, [(x | {f"w{j}": 1.0 for j in range(options.names)}, y)])[1][0]
-    predicting, learning, _ = microseconds(model, rows[1_000 + BEFORE :])
-    blocks = (predicting + learning).reshape(options.blocks, -1).mean(axis=1)
+    names = {f"w{j}": f"v{j % 7}" if options.texts else 1.0 for j in range(options.names)}
+    blocks, longest, errors = [], [], []
+    for extra in ({}, names):
+        model = getattr(ret, name)(seed=1)
+        microseconds(model, rows[:1_000])
+        before = np.add(*microseconds(model, rows[1_000 : 1_000 + BEFORE])[:2]).mean()
+        wide = microseconds(model, [(x | extra, y)])[1][0]
+        predicting, learning, wrong = microseconds(model, rows[1_000 + BEFORE :])
+        blocks.append((predicting + learning).reshape(options.blocks, -1).mean(axis=1))
+        longest.append(learning.max())
+        errors.append(wrong.mean() if is_regression else 1.0 - wrong.mean())
     return [
         name,
-        *(f"{each:,.0f}" for each in (before, wide, *blocks)),
-        f"{blocks.max() / before:.1f}",
-        *(f"{each / 1e3:,.1f}" for each in (longest, learning.max())),
+        *(f"{each:,.0f}" for each in (before, wide, *blocks[1])),
+        f"{(blocks[1] / blocks[0]).max():.1f}",
+        f"{np.median(learning):,.1f}",
+        *(f"{each / 1e3:,.2f}" for each in longest),
+        *(f"{each:.4f}" for each in errors),
     ]
 
 
@@ -164,5 +174,6 @@ def run(options: argparse.Namespace) -> None:
         return
     heads = ["µs per sample", "before", "wide sample"]
     heads += [f"block {i + 1}" for i in range(options.blocks)]
-    heads += ["slowest / before", "longest before, ms", "longest after, ms"]
+    heads += ["slowest, with / without", "median learn_one", "longest without, ms", "with"]
+    heads += ["accuracy or error without", "with"]
     tables.show(heads, [line_of(name, options) for name in names])

@@ -1,7 +1,7 @@
 """The columns of a window that a growth is offered. See the header."""
 
 from libc.stdint cimport uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from ..rng cimport mix
 from ..schema cimport Schema
@@ -15,7 +15,7 @@ cdef void find_distinct(Window window, Schema schema, ValueHistory history) noex
     A nominal column of which the history knows a value is not equal to any other.
     """
     cdef int k, column, n, n_samples = window.n_sorted if window.n_sorted else window.n_fresh
-    cdef int rated = 1
+    cdef int rated = 1, last = -1
     cdef bint is_known
     while 2 * rated <= n_samples:
         rated *= 2
@@ -29,21 +29,25 @@ cdef void find_distinct(Window window, Schema schema, ValueHistory history) noex
         if n == 0:                      # only later samples have a value
             continue
         is_known = history is not None and history.entries_of(column) != NULL
-        if is_known or not window.is_few(n) or is_first(window, schema, column, n):
+        if last >= 0 and not is_known and are_equal(window, schema, last, column, n):
+            continue                    # as most columns of a wide sample
+        if not is_known and window.is_few(n):
+            last = first_of(window, schema, column, n)
+        if is_known or not window.is_few(n) or last == column:
             window.distinct[window.n_distinct] = column
             window.n_distinct += 1
 
 
-cdef bint is_first(Window window, Schema schema, int column, int n) noexcept nogil:
-    """Whether no column before is equal to one with n values; if so, add it to the table."""
+cdef int first_of(Window window, Schema schema, int column, int n) noexcept nogil:
+    """The first of the columns equal to one with n values; if it is that, add it to the table."""
     cdef int size = 2 * window.column_capacity
     cdef int at = <int>(hash_of(window.values_of(column), window.order_of(column), n) % size)
     while window.table[at] >= 0:
         if are_equal(window, schema, window.table[at], column, n):
-            return False
+            return window.table[at]
         at = at + 1 if at + 1 < size else 0
     window.table[at] = column
-    return True
+    return column
 
 
 cdef bint are_equal(Window window, Schema schema, int a, int b, int n) noexcept nogil:
@@ -52,10 +56,10 @@ cdef bint are_equal(Window window, Schema schema, int a, int b, int n) noexcept 
     cdef const double* others = window.values_of(b)
     cdef const int* order = window.order_of(b)
     cdef int i
-    if window.n_growing(a) != n or memcmp(window.order_of(a), order, n * sizeof(int)):
+    if window.n_growing(a) != n:
         return False
     for i in range(n):
-        if values[order[i]] != others[order[i]]:
+        if window.order_of(a)[i] != order[i] or values[order[i]] != others[order[i]]:
             return False
     return schema.has_codes(a) == schema.has_codes(b)
 

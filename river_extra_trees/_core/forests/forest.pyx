@@ -329,7 +329,6 @@ cdef class Forest(WindowEnsemble):
             if room == 0 and reader.weight() > 0.0:
                 begin_step(self)
                 self.reserve(n_labels)
-                self.window.reserve_rows(self.schema)
                 end_step(self)
                 room = self.room(n_labels)
             n = reader.read_ahead(stop, room, self.regression)
@@ -337,6 +336,10 @@ cdef class Forest(WindowEnsemble):
                 return 0
             self.find_leaves(reader, n)
             if room > 0:
+                begin_step(self)
+                self.window.reserve_rows(self.schema, reader.ahead.values, reader.ahead.stride, n,
+                                         self.window.capacity)
+                end_step(self)
                 self.learn_ahead(reader, n, n_labels)
             else:       # no row has a weight, and the window may have no memory for one
                 self.answer_ahead(reader, reader.ahead, reader.row, 0, n, n_labels)
@@ -374,8 +377,6 @@ cdef class Forest(WindowEnsemble):
 
     cdef int room(self, int n_labels) noexcept nogil:
         if self.bagging and self.bags == NULL:
-            return 0
-        if not self.window.has_room(self.schema):
             return 0
         cdef int n = min(
             self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
