@@ -35,7 +35,7 @@ the object above it contains::
       |   |                  one; column_lists: columns that few samples have; node_values:
       |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
-      |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
+      |   |- Transitions   members: which label follows which
       |   |- LogisticRegression   logistic: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
       |   |- NoiseModel    noise: how large errors are at x, in a regression

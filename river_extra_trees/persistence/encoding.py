@@ -21,7 +21,7 @@ from .._core.forests.extra_trees import ExtraTrees
 from .._core.forests.fading_ridge import FadingRidge
 from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.logistic import LogisticRegression
-from .._core.forests.members import Chain, Transitions
+from .._core.forests.members import Transitions
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
 from .._core.forests.noise import NoiseModel
@@ -39,7 +39,6 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 # The tags of the core classes in model files. They are part of the format: a class may be renamed
 # or moved, but its tag stays.
 CORE_CLASSES: dict[str, Any] = {
-    "chain": Chain,
     "class_pool": ClassPool,
     "dynamic_trees": ParticleFilter,
     "fading_ridge": FadingRidge,

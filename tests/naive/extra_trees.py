@@ -450,7 +450,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         self.answers: list[Values] = []  # of the members, to all samples but the first
         self.errors: list[float] = []
         self.noise = NaiveNoise()
-        self.z2s: list[float] = []  # squared errors, each divided by the one that was expected
+        self.tails = np.zeros(3)  # fading sums of |z|, z^2 and 1, z = error / the expected one
 
     def target(self, y: Any) -> float:
         """The target, at most 20 standard deviations from the mean of those before."""
@@ -482,7 +482,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         stacked = middle + float(self.stack() @ (np.array(means) - middle))
         return np.array([*means, min(max(stacked, low), high)]), float(np.mean(variances))
 
-    def answer_of(self, x: Sequence[float]) -> tuple[Values, float, float, float, Values, Values]:
+    def answer_of(self, x: Sequence[float]) -> tuple[Values, Values, float, Values, Values]:
         answers, variance = self.member_answers(x)
         mean = float(answers @ self.members)
         d = self.chain_regressors(mean)
@@ -490,7 +490,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         chained = min(max(mean + float(self.chain() @ d), min(targets)), max(targets))
         both = np.array([mean, chained])
         tilt = self.noise.tilt(row_of(x))
-        return answers, variance, tilt, float(self.chain_weights @ both), both, d
+        spread = np.array([variance, tilt, self.expected(variance, tilt)])
+        return answers, spread, float(self.chain_weights @ both), both, d
 
     def chain_regressors(self, mean: float) -> Values:
         """The last two errors, and what has changed since the predictions that had them."""
@@ -536,11 +537,9 @@ class NaiveNumberForest(NaiveExtraTrees):
         """The mean, and what `spread` returns."""
         if not self.samples:
             return 0.0, 0.0, 0.0, 0.0
-        _, variance, tilt, mean, *_ = self.answer_of(self.columns.encoded(x))
-        fade, z2 = fades(len(self.z2s), self.DECAY), np.array(self.z2s)
-        total = max(float(fade.sum()), 1.0)
-        expected = self.expected(variance, tilt)
-        return mean, expected, float(fade @ np.sqrt(z2)) / total, float(fade @ z2) / total
+        _, (*_, expected), mean, *_ = self.answer_of(self.columns.encoded(x))
+        size, square, n = self.tails
+        return mean, expected, size / max(n, 1.0), square / max(n, 1.0)
 
     def mean_error(self) -> float:
         """The running mean E of the squared errors."""
@@ -557,11 +556,17 @@ class NaiveNumberForest(NaiveExtraTrees):
         error = self.mean_error()
         return error * self.noise.ratio(self.spread(variance), tilt) if error > 0.0 else 0.0
 
-    def learn_noise(self, row: Row, square: float, variance: float, tilt: float) -> None:
+    def learn_noise(
+        self, row: Row, square: float, variance: float, tilt: float, expected: float
+    ) -> None:
         if self.mean_error() > 0.0:
             z2 = min(square / self.expected(variance, tilt), 100.0)
             self.noise.learn(row, self.spread(variance), z2)
-        self.z2s.append(z2 if self.mean_error() > 0.0 else 1.0)
+        z2 = 1.0
+        if expected > 0.0 and self.is_of_question:
+            z2 = min(square / expected, 100.0)
+        memory = (1.0 + self.delay) ** 0.25 / (1.0 - self.DECAY)
+        self.tails = (1.0 - 1.0 / memory) * self.tails + [math.sqrt(z2), z2, 1.0]
         self.errors.append(square)
 
     def weigh(self, sample: Sample) -> None:
@@ -571,8 +576,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         if not self.samples:
             self.noise.follow(row)
             return
-        answers, variance, tilt, mean, both, d = self.asked(sample.x)
-        self.learn_noise(row, (sample.y - mean) ** 2, variance, tilt)
+        answers, spread, mean, both, d = self.asked(sample.x)
+        self.learn_noise(row, (sample.y - mean) ** 2, *spread)
         self.noise.follow(row)
         self.answers.append(answers)
         fade = fades(len(self.answers), self.DECAY)

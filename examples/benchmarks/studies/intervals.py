@@ -43,8 +43,8 @@ def lines_of(stream: str, name: str, rows: streams.Rows, delay: int) -> list[lis
     waiting: collections.deque[tuple] = collections.deque()
     parts = collections.defaultdict(list)
     for i, (x, y) in enumerate(rows):
+        answer = model.predict_one(x, with_dist=True)
         if i > delay:
-            answer = model.predict_one(x, with_dist=True)
             ends = [answer.interval(level) for level in LEVELS]
             low, high = ends[LEVELS.index(SHOWN)]
             half = f" ({'quiet' if x['c'] < 0.5 else 'noisy'} half)" if stream == NOISE else ""

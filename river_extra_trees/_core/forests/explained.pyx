@@ -308,8 +308,8 @@ cdef double slope_of_chain(NumberMixture mixture, const double* answers,
     cdef int n = mixture.n_groups
     cdef double low = mixture.lowest, high = mixture.highest, slope = 1.0
     cdef const double* weights = mixture.chain_weights
-    cdef const double* c = mixture.chain.ridge.slopes
-    if mixture.chain.n_known > 1:
+    cdef const double* c = mixture.chain.slopes
+    if mixture.n_targets > 2:
         slope += c[1] + c[3]        # of m in the regressors
     slope *= slope_of_limits(chained(mixture, answers), chained(mixture, base), low, high)
     return (weights[0] + weights[1] * slope) * slope_of_limits(
@@ -320,7 +320,7 @@ cdef double slope_of_chain(NumberMixture mixture, const double* answers,
 cdef double chained(NumberMixture mixture, const double* answers) noexcept:
     """The prediction of the chain without limits."""
     cdef int n = mixture.n_groups
-    cdef double found = answers[n + 1] + mixture.chain.ridge.answer(answers + n + 5)
+    cdef double found = answers[n + 1] + mixture.chain.answer(answers + n + 5)
     return found if found == found else answers[n + 1]
 
 

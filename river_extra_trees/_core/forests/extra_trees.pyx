@@ -504,9 +504,9 @@ cdef class ExtraTrees(Ensemble):
             self.schema.encode(x)
             self.reserve_and_answer()
             self.remember()
-            n = max(self.mixture.n_errors, 1.0)
+            n = max(self.mixture.n_sizes, 1.0)
             mixed = self.single.mixed
-            return (self.prediction(mixed, 2)[0], self.mixture.spread(mixed),
+            return (self.prediction(mixed, 2)[0], self.mixture.spread(mixed)[0],
                     self.mixture.size / n, self.mixture.square / n, self.mixture.n_errors)
 
     def number_of_tree(self, int tree, x):

@@ -1,18 +1,12 @@
-"""What the last labels and targets tell. See the header."""
+"""Which label follows which. See the header."""
 
-from libc.math cimport sqrt
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, zeroed
 from ..arrays cimport view
-from .fading_ridge cimport FadingRidge
 
-from ..state import (
-    LARGEST_TARGET, State, fields_of, put_back, reduced, require,
-)
-
-# --- Labels ----------------------------------------------------------------------------------
+from ..state import State, fields_of, put_back, reduced, require
 
 cdef enum:
     MOST_CELLS = 1 << 17        # of a table: 1 MB
@@ -108,72 +102,6 @@ cdef class Transitions:
         found.reserve(n)
         put_back(found.views(), fields)
         found.last = fields["last"]
-        return found
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
-
-
-# --- Targets ---------------------------------------------------------------------------------
-
-cdef double CHAIN_DECAY = 0.999
-cdef double CHAIN_PRIOR = 10.0
-cdef double CLIP = 6.0          # of errors, in standard deviations
-
-
-cdef class Chain:
-    """Predicts the error of a prediction from the last errors. See the header."""
-
-    def __cinit__(self):
-        self.ridge = FadingRidge(N_REGRESSORS, CHAIN_DECAY, CHAIN_PRIOR)
-        memset(self.answers, 0, sizeof(self.answers))
-        memset(self.errors, 0, sizeof(self.errors))
-
-    cdef void regressors(self, double answer, double* d) noexcept nogil:
-        """Write d for a prediction; zeros until two targets are known."""
-        cdef int i
-        for i in range(2):
-            d[2 * i] = self.errors[i] if self.n_known > 1 else 0.0
-            d[2 * i + 1] = answer - self.answers[i] if self.n_known > 1 else 0.0
-
-    cdef void learn(self, const double* d, double answer, double target,
-                    double variance, bint is_of_question) noexcept nogil:
-        """Learn the error of a prediction with the regressors d; `variance` is that of errors."""
-        cdef double most = CLIP * sqrt(variance)
-        cdef double error = min(max(target - answer, -most), most)
-        if self.n_known > 1 and is_of_question:
-            self.ridge.learn(d, error)
-        self.answers[1], self.errors[1] = self.answers[0], self.errors[0]
-        self.answers[0], self.errors[0] = answer, error
-        self.n_known += 1
-
-    # ---------------------------------------------------------------- state
-
-    FIELDS = {
-        "ridge": ("part", FadingRidge), "n_known": ("whole",),
-        "answers": ("numbers", 2, {"least": -LARGEST_TARGET, "most": LARGEST_TARGET}),
-        "errors": ("numbers", 2, {"least": -2.0 * LARGEST_TARGET, "most": 2.0 * LARGEST_TARGET}),
-    }
-
-    def __sizeof__(self):
-        return object.__sizeof__(self)      # the regression tells its own size
-
-    def state(self):
-        """The last predictions and errors, and the regression."""
-        return {"ridge": self.ridge, "n_known": self.n_known,
-                "answers": view(self.answers, "f8", (2,)).copy(),
-                "errors": view(self.errors, "f8", (2,)).copy()}
-
-    @classmethod
-    def restored(cls, values):
-        """The chain of a state."""
-        cdef dict fields = State("Chain", values, cls.FIELDS).read(cls.FIELDS)
-        cdef Chain found = Chain()
-        cdef int i
-        found.ridge, found.n_known = fields["ridge"], fields["n_known"]
-        require(found.ridge.n == N_REGRESSORS, "Chain: there is no such regression")
-        for i in range(2):
-            found.answers[i], found.errors[i] = fields["answers"][i], fields["errors"][i]
         return found
 
     def __reduce__(self):

@@ -48,9 +48,17 @@ drift. Most of it goes to members that had weight before (Bousquet and Warmuth 2
 mean of the earlier w_k, with a memory of PAST_MEMORY targets. So s may be large, without a part for
 members that were never of use.
 
-Chain: the prediction is the weighted mean of m and of what the last targets add to it (`Chain` in
-`members`). The two weights follow the same rule, with the share CHAIN_SHARE. With late labels, the
-chain gets (1 + D)^(-1/2) times as much of it as m.
+Chain: the prediction is the weighted mean of m and of m plus what the last errors tell about the
+present one. A ridge regression predicts y - m from
+
+    d = (e_1, m - m_1, e_2, m - m_2),
+
+where m_1 and m_2 are the predictions for the samples whose targets were learned last, and e_1 and
+e_2 are their errors. All errors are clipped to CLIP standard deviations, so that a wrong target
+does no harm (Huber 1964). Slopes of 1 and -1 for the first two make it the last target. The two
+weights follow the same rule, with the share CHAIN_SHARE. The last targets are those that were
+known when the question was asked; nothing is learned from late labels without a question. With
+late labels, the chain gets (1 + D)^(-1/2) times as much of the share as m.
 
 Bounded targets: a target more than 20 standard deviations from the mean is learned as if it lay
 there, by the trees and their linear models, too. A wrong value, such as 1e6 among targets around
@@ -63,7 +71,10 @@ by a linear model of their logs (`noise`) from the features and from
     u = log((V + E / 10) / E),
 
 where V is the mean over the groups of the variances in the leaves and among the trees at x. The
-running means of |z| and z^2, z = error / v^(1/2), tell how long the tails are.
+running means of |z| and z^2, z = error / v^(1/2), tell how long the tails are. With late labels, v
+is that of the question: so the tails know how much E changes until the label comes. (The slopes of
+the model learn from E as it is then.) Their memory
+is that of E, and (1 + D)^(1/4) times as long.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means. The share s and the .7 are multiplied by (1 + D)^(-1/2).
@@ -77,9 +88,12 @@ from libc.stdint cimport int64_t, uint8_t
 from ..schema cimport Labels
 from ..shares cimport balance
 from .fading_ridge cimport FadingRidge
-from .members cimport N_REGRESSORS, Chain, Transitions
+from .members cimport Transitions
 from .noise cimport NoiseModel
 from .questions cimport Pace
+
+cdef enum:
+    N_REGRESSORS = 4        # of the chain
 
 cdef double FLOOR           # share of a uniform distribution in each member of the pool
 
@@ -131,17 +145,21 @@ cdef class NumberMixture:
     cdef double* errors                 # per member: decayed sum of squared errors
     cdef double* past                   # u_k
     cdef readonly double error          # decayed sum of squared errors of the prediction
-    cdef readonly double size, square   # decayed sums of |z| and of z^2
     cdef readonly double n_errors       # decayed number of targets in these sums
+    cdef readonly double size, square   # decayed sums of |z| and of z^2 ...
+    cdef readonly double n_sizes        # ... and the decayed number of these
     cdef readonly NoiseModel noise
     cdef readonly FadingRidge stack     # c
-    cdef readonly Chain chain
+    cdef readonly FadingRidge chain     # of y - m on d
+    cdef double[2] last_answers         # m_1, m_2
+    cdef double[2] last_errors          # e_1, e_2
     cdef double[2] chain_weights        # of m and of the chain ...
     cdef double[2] chain_errors         # ... and their decayed sums of squared errors
     cdef double* scratch                # predictions and log densities
 
     # `answers` of a row: the predictions of the members, m, V, the prediction of the chain, the
-    # combined prediction, the regressors of the chain, and h of the `noise`.
+    # combined prediction, the regressors of the chain, h of the `noise`, and v, which is 0 before
+    # the first error.
     cdef dict views(self)
     cdef tuple bounds(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
@@ -154,20 +172,23 @@ cdef class NumberMixture:
                           const Pace* pace) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
     cdef double bounded(self, double target) noexcept nogil
-    cdef double spread(self, const double* answers) noexcept nogil
     cdef bint has_error(self) noexcept nogil
     cdef double log_ratio(self, double variance) noexcept nogil
     cdef double expected(self, double u, double h) noexcept nogil
-    cdef void learn_spread(self, const double* answers, double square, const double* row,
-                           Py_ssize_t stride) noexcept nogil
+    cdef void learn_spread(self, const double* answers, double square, const Pace* pace,
+                           const double* row, Py_ssize_t stride) noexcept nogil
 
     cdef inline double* mean(self, double* answers) noexcept nogil:
         """The combined prediction."""
         return answers + self.n_groups + 4
 
     cdef inline double* tilt(self, double* answers) noexcept nogil:
-        """h, which is written before `spread`."""
+        """h, which is written before `answer`."""
         return answers + self.n_groups + 5 + N_REGRESSORS
 
+    cdef inline double* spread(self, double* answers) noexcept nogil:
+        """v, the expected squared error."""
+        return answers + self.n_groups + 6 + N_REGRESSORS
+
     cdef inline int scratch_of(self) noexcept nogil:
-        return self.n_groups + 6 + N_REGRESSORS
+        return self.n_groups + 7 + N_REGRESSORS

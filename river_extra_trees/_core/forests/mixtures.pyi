@@ -1,7 +1,7 @@
 from typing import Any, Self
 
 from .fading_ridge import FadingRidge
-from .members import Chain, Transitions
+from .members import Transitions
 from .noise import NoiseModel
 
 class ClassPool:
@@ -24,8 +24,9 @@ class NumberMixture:
     n_bounded: int
     error: float
     n_errors: float
+    n_sizes: float
     stack: FadingRidge
-    chain: Chain
+    chain: FadingRidge
     noise: NoiseModel
 
     def __new__(cls, n_groups: int) -> Self: ...

@@ -11,7 +11,7 @@ from ..arrays cimport view
 from ..schema cimport Labels
 from ..shares cimport share_weights, softmax, total_of
 from .fading_ridge cimport FadingRidge
-from .members cimport N_REGRESSORS, Chain, Transitions
+from .members cimport Transitions
 from .noise cimport LARGEST_TILT, NoiseModel
 
 from ..state import (
@@ -227,10 +227,12 @@ cdef double OF_PAST = 0.7           # part of it that goes to members with a pas
 cdef double PAST_MEMORY = 1000.0    # of the mean weights
 cdef double ERROR_DECAY = 0.99      # of the squared errors, per sample
 cdef double WORST = 12.0            # limit of error^2 / (2 variance), for outliers
-cdef double STACK_DECAY = 0.999     # lambda
+cdef double STACK_DECAY = 0.999     # of the stack and of the chain
 cdef double PRIOR = 30.0            # prior in the ridge r of the stack
 cdef double CHAIN_SHARE = 0.005     # s for the chain ...
 cdef double CHAIN_WEIGHT = 0.02     # ... and its first weight
+cdef double CHAIN_PRIOR = 10.0
+cdef double CLIP = 6.0              # of errors, in standard deviations
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
 cdef double LARGEST_RATIO = 1e12    # of V to E
 cdef double LARGEST_Z2 = 100.0
@@ -244,6 +246,10 @@ cdef inline double square_of(double difference) noexcept nogil:
     """The square of an error, bounded so that sums of it stay finite."""
     cdef double square = difference * difference
     return square if square < LARGEST_ERROR else LARGEST_ERROR
+
+
+cdef inline double z2_of(double square, double v) noexcept nogil:
+    return min(square / max(v, LEAST_VARIANCE), LARGEST_Z2)
 
 
 cdef inline double log_density(double* squares, double error, double n_errors) noexcept nogil:
@@ -266,7 +272,10 @@ cdef class NumberMixture:
         self.errors = <double*>zeroed(n_groups + 1, sizeof(double))
         self.past = <double*>zeroed(n_groups + 1, sizeof(double))
         self.scratch = <double*>zeroed(n_groups + 1, sizeof(double))
-        self.stack, self.chain = FadingRidge(n_groups, STACK_DECAY, PRIOR), Chain()
+        self.stack = FadingRidge(n_groups, STACK_DECAY, PRIOR)
+        self.chain = FadingRidge(N_REGRESSORS, STACK_DECAY, CHAIN_PRIOR)
+        memset(self.last_answers, 0, sizeof(self.last_answers))
+        memset(self.last_errors, 0, sizeof(self.last_errors))
         self.chain_weights[0], self.chain_weights[1] = 1.0 - CHAIN_WEIGHT, CHAIN_WEIGHT
         self.chain_errors[0] = self.chain_errors[1] = 0.0
         self.noise = NoiseModel()
@@ -289,6 +298,7 @@ cdef class NumberMixture:
         """Combine the predictions of the groups; `variance` is V."""
         cdef int k, n = self.n_groups
         cdef double middle = 0.0, mean = 0.0, stacked, chained
+        cdef double* d = answers + n + 5
         for k in range(n):
             answers[k] = self.within(groups[k])
             middle += answers[k] / n
@@ -299,20 +309,17 @@ cdef class NumberMixture:
         for k in range(n + 1):
             mean += self.weights[k] * answers[k]
         answers[n + 1] = mean = self.within(mean)
-        self.chain.regressors(mean, answers + n + 5)
-        chained = mean + self.chain.ridge.answer(answers + n + 5)
+        for k in range(2):      # zeros until two targets have errors
+            d[2 * k] = self.last_errors[k] if self.n_targets > 2 else 0.0
+            d[2 * k + 1] = mean - self.last_answers[k] if self.n_targets > 2 else 0.0
+        chained = mean + self.chain.answer(d)
         answers[n + 3] = self.within(chained if chained == chained else mean)
         answers[n + 4] = self.within(
             self.chain_weights[0] * mean + self.chain_weights[1] * answers[n + 3])
         # The sums of squares in the leaves overflow, and rounding makes them negative.
         answers[n + 2] = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
-
-    cdef double spread(self, const double* answers) noexcept nogil:
-        """The expected squared error v of the prediction for a row."""
-        if not self.has_error():
-            return 0.0
-        return self.expected(self.log_ratio(answers[self.n_groups + 2]),
-                             answers[self.n_groups + 5 + N_REGRESSORS])
+        self.spread(answers)[0] = self.expected(
+            self.log_ratio(answers[n + 2]), self.tilt(answers)[0]) if self.has_error() else 0.0
 
     cdef bint has_error(self) noexcept nogil:
         """Whether E is a number to divide by; it fades for good where the targets are constant."""
@@ -352,7 +359,7 @@ cdef class NumberMixture:
             self.lowest = self.highest = target
         else:
             square = square_of(target - answers[self.n_groups + 4])
-            self.learn_spread(answers, square, row, stride)
+            self.learn_spread(answers, square, pace, row, stride)
             self.n_errors = ERROR_DECAY * self.n_errors + 1.0
             self.error = ERROR_DECAY * self.error + square
             self.learn_weights(answers, target, pace)
@@ -362,17 +369,23 @@ cdef class NumberMixture:
         self.noise.follow(row, stride)
         self.n_targets += 1
 
-    cdef void learn_spread(self, const double* answers, double square, const double* row,
-                           Py_ssize_t stride) noexcept nogil:
-        """Update z and the noise with a squared error, before E; the first error has no z."""
-        cdef double u, v, z2 = 1.0
+    cdef void learn_spread(self, const double* answers, double square, const Pace* pace,
+                           const double* row, Py_ssize_t stride) noexcept nogil:
+        """Update z and the noise with a squared error, before E.
+
+        The first error has no z, nor have late labels without a question: 1 stands for it.
+        """
+        cdef const double* h = answers + self.n_groups + 5 + N_REGRESSORS
+        cdef double u, z2 = 1.0, v = h[1]
+        cdef double decay = 1.0 - (1.0 - ERROR_DECAY) * pace.share
         if self.has_error():
             u = self.log_ratio(answers[self.n_groups + 2])
-            v = self.expected(u, answers[self.n_groups + 5 + N_REGRESSORS])
-            z2 = min(square / max(v, LEAST_VARIANCE), LARGEST_Z2)
-            self.noise.learn(row, stride, u, z2)
-        self.size = ERROR_DECAY * self.size + sqrt(z2)
-        self.square = ERROR_DECAY * self.square + z2
+            self.noise.learn(row, stride, u, z2_of(square, self.expected(u, h[0])))
+        if v > 0.0 and pace.is_of_question:
+            z2 = z2_of(square, v)
+        self.size = decay * self.size + sqrt(z2)
+        self.square = decay * self.square + z2
+        self.n_sizes = decay * self.n_sizes + 1.0
 
     cdef void learn_weights(self, const double* answers, double target,
                             const Pace* pace) noexcept nogil:
@@ -405,6 +418,7 @@ cdef class NumberMixture:
         cdef int k, n = self.n_groups
         cdef double[2] logs
         cdef double[2] claims
+        cdef double most, error
         for k in range(2):
             logs[k] = log_density(
                 &self.chain_errors[k], target - answers[n + 1 + 2 * k], self.n_errors)
@@ -413,8 +427,12 @@ cdef class NumberMixture:
         claims[0], claims[1] = 1.0, pace.step
         if pace.is_of_question:
             share_weights(self.chain_weights, 2, CHAIN_SHARE * pace.share, claims)
-        self.chain.learn(answers + n + 5, answers[n + 1], target,
-                         self.chain_errors[0] / self.n_errors, pace.is_of_question)
+        most = CLIP * sqrt(self.chain_errors[0] / self.n_errors)
+        error = min(max(target - answers[n + 1], -most), most)
+        if self.n_targets > 2 and pace.is_of_question:
+            self.chain.learn(answers + n + 5, error)
+        self.last_answers[1], self.last_errors[1] = self.last_answers[0], self.last_errors[0]
+        self.last_answers[0], self.last_errors[0] = answers[n + 1], error
 
     # ---------------------------------------------------------------- inspection
 
@@ -432,15 +450,17 @@ cdef class NumberMixture:
             "past": view(self.past, "f8", (n + 1,)),
             "chain_weights": view(self.chain_weights, "f8", (2,)),
             "chain_errors": view(self.chain_errors, "f8", (2,)),
+            "last_answers": view(self.last_answers, "f8", (2,)),
+            "last_errors": view(self.last_errors, "f8", (2,)),
         }
 
     cdef tuple bounds(self):
         """The smallest and the largest numbers of `answers`; regressors are differences of two."""
         most = np.full(self.scratch_of(), LARGEST_TARGET)
         most[self.n_groups + 2], most[self.n_groups + 5:] = LARGEST_ERROR, 2.0 * LARGEST_TARGET
-        most[self.n_groups + 5 + N_REGRESSORS] = LARGEST_TILT
+        most[self.n_groups + 5 + N_REGRESSORS:] = LARGEST_TILT, LARGEST_ERROR
         least = -most
-        least[self.n_groups + 2] = 0.0
+        least[self.n_groups + 2] = least[self.scratch_of() - 1] = 0.0
         return least, most
 
     def __sizeof__(self):
@@ -457,11 +477,15 @@ cdef class NumberMixture:
         "weights": ("numbers", "members", {"least": 0.0, "most": 1.0}),
         "errors": ("numbers", "members", {"least": 0.0, "most": LARGEST_SUM}),
         "past": ("numbers", "members", {"least": 0.0, "most": 1.0}),
-        "stack": ("part", FadingRidge), "chain": ("part", Chain),
+        "stack": ("part", FadingRidge), "chain": ("part", FadingRidge),
+        "last_answers": ("numbers", 2, {"least": -LARGEST_TARGET, "most": LARGEST_TARGET}),
+        "last_errors": ("numbers", 2, {"least": -2.0 * LARGEST_TARGET,
+                                       "most": 2.0 * LARGEST_TARGET}),
         "chain_weights": ("numbers", 2, {"least": 0.0, "most": 1.0}),
         "chain_errors": ("numbers", 2, {"least": 0.0, "most": LARGEST_SUM}),
         "error": ("number", 0.0, LARGEST_SUM), "n_errors": ("number", 0.0, 1e6),
         "size": ("number", 0.0, 1e6), "square": ("number", 0.0, 1e8),
+        "n_sizes": ("number", 0.0, 1e6),
         "noise": ("part", NoiseModel),
     }
 
@@ -476,6 +500,7 @@ cdef class NumberMixture:
         cdef dict fields = State("NumberMixture", values, cls.FIELDS).read(cls.FIELDS)
         n = len(fields["weights"]) - 1
         require(n >= 1 and n <= LARGEST_MIXTURE and fields["stack"].n == n
+                and fields["chain"].n == N_REGRESSORS
                 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6
                 and abs(np.sum(fields["chain_weights"]) - 1.0) < 1e-6
                 and fields["lowest"] <= fields["highest"],
@@ -486,9 +511,9 @@ cdef class NumberMixture:
         mixture.lowest, mixture.highest = fields["lowest"], fields["highest"]
         mixture.middle, mixture.variance = fields["middle"], fields["variance"]
         mixture.n_bounded = fields["n_bounded"]
-        mixture.error, mixture.size, mixture.square = (
-            fields["error"], fields["size"], fields["square"])
-        mixture.n_errors = fields["n_errors"]
+        mixture.error, mixture.n_errors = fields["error"], fields["n_errors"]
+        mixture.size, mixture.square, mixture.n_sizes = (
+            fields["size"], fields["square"], fields["n_sizes"])
         mixture.stack, mixture.chain = fields["stack"], fields["chain"]
         mixture.noise = fields["noise"]
         return mixture
