@@ -104,22 +104,22 @@ TREES = [
 
 @pytest.mark.parametrize("name", TREES)
 def test_a_young_tree_is_small(name: str) -> None:
-    """It takes 2.3 kB pickled, 5 kB in a file and 6.6 kB in memory, with up to four samples.
+    """It takes 2.4 kB pickled, 5 kB in a file and 6.8 kB in memory, with up to four samples.
 
     What only a growth needs is given back: after a batch of 100, it holds its samples and its tree.
     """
     model, rng, n_features = CLASSES[name](seed=1), random.Random(1), 9
     for n in range(100):
         if n in (0, 1, 4):
-            assert len(pickle.dumps(model, 5)) <= 2300
+            assert len(pickle.dumps(model, 5)) <= 2400
             assert len(persistence.save_bytes(model)) <= 5000
-            assert model._raw_memory_usage <= 6600
+            assert model._raw_memory_usage <= 6800
         x = {f"the feature {i}": rng.random() for i in range(n_features)}
         model.learn_one(x, rng.randrange(2))
     sample = 8 * (n_features + 3) + 4 * (n_features + 5)
     nodes = 200 * (32 + 4 + 5 * 8)
     assert model.n_nodes > 1
-    assert model._raw_memory_usage <= 6600 + 128 * (sample + 32) + nodes
+    assert model._raw_memory_usage <= 6800 + 128 * (sample + 32) + nodes
 
 
 @pytest.mark.filterwarnings("ignore:the model holds", "ignore:the model tells")
@@ -129,17 +129,17 @@ def test_a_young_tree_is_small(name: str) -> None:
 @pytest.mark.parametrize("case", TIGHTEST, ids=str)
 def test_what_is_new_for_ever_takes_no_more_memory(case: Case, kind: str) -> None:
     """Past the bounds of values that are remembered, of columns and of labels."""
-    if kind == "labels" and (not is_classifier(case) or case[0].startswith("Extra")):
-        pytest.skip("a regression has no labels, and extra trees store all of these")
-    bounds = {"names": (9, None), "labels": (None, 250)}.get(kind, (None, None))
+    if kind == "labels" and not is_classifier(case):
+        pytest.skip("a regression has no labels")
+    bounds = {"names": (9, None), "labels": (None, 150)}.get(kind, (None, None))
     model = crowded(make(case), *bounds)
-    n, rng, sizes = (17_000 if kind == "values" else 1_500), random.Random(1), [0, 0]
+    n, rng, sizes = (17_000 if kind == "values" else 3_000), random.Random(1), [0, 0]
     for i in range(2 * n):
         x: dict[Any, Any] = {"a": rng.random()}
         if kind != "labels":
             x |= {f"name {i}": 1.0} if kind == "names" else {"b": f"value {i:6}"}
-        y = f"label {i // 5:4}" if kind == "labels" else x["a"] > 0.5
+        y = f"label {i // 20:4}" if kind == "labels" else x["a"] > 0.5
         model.learn_one(x, y if is_classifier(case) else x["a"])
         if i % n > 0.7 * n and i % 20 == 0:  # a growth takes memory for a while
             sizes[i // n] = max(sizes[i // n], model._raw_memory_usage)
-    assert sizes[1] <= 1.2 * sizes[0] + 8_000, sizes
+    assert sizes[1] <= 1.05 * sizes[0] + 5_000, sizes
