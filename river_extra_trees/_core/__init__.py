@@ -120,7 +120,8 @@ How a prediction is explained::
                                  (subtotals); forests/explained divides what combines the groups
                                  of an `ExtraTrees`
 
-All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without the GIL),
+All modules use: `guarded` (one call at a time), `allocation`, `parts` (who owns arrays frees and
+measures them; what has a table of fields can be saved), `lists` (list items without the GIL),
 `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the largest
 share, the sum of shares, fixed share, softmax), `moments` (running means and variances), `linalg`
 (least squares), `max_features` (how many features a split tries), `state` (saving, and validation

@@ -7,11 +7,13 @@ stored by column, because the reader encodes one column after the other.
 
 from libc.stdint cimport uint8_t
 
+from .parts cimport Owner
+
 cdef enum:
     AHEAD = 256             # maximum number of rows that are read ahead, if they are learned ...
     LONG_AHEAD = 2048       # ... and if they are only predicted
 
-cdef class Ahead:
+cdef class Ahead(Owner):
     cdef double* values         # values[column * stride + i]: value of row i, NaN if missing; only
                                 #   the columns in which the reader writes have other values
     cdef int n_columns          # of `values`; -1: it holds values of other columns

@@ -2,23 +2,19 @@
 
 from libc.math cimport NAN
 
-from .allocation cimport free, product, resized
+from .allocation cimport product
+from .parts cimport Owner
 
 cdef enum:
     CELLS = 1 << 14         # number of values (128 KB) that limits the rows of many columns
     FEWEST = 8              # minimum number of rows, whatever the number of columns
 
 
-cdef class Ahead:
+cdef class Ahead(Owner):
     """Rows of a batch that are read ahead. See the header."""
 
     def __cinit__(self):
         self.n_columns = -1
-
-    def __dealloc__(self):
-        free(self.values)
-        free(self.leaves)
-        free(self.votes)
 
     cdef int reserve(self, size_t n_columns) except -1:
         """Allocate memory for rows of n_columns columns, all missing if there was none."""
@@ -29,7 +25,7 @@ cdef class Ahead:
         n_rows = max(n_rows, <size_t>FEWEST, <size_t>self.least)
         n_cells = product(max(n_columns, <size_t>1), n_rows)
         if n_cells > self.n_cells:
-            self.values = <double*>resized(self.values, n_cells, sizeof(double))
+            self.resize(&self.values, n_cells, sizeof(double))
             self.n_cells = n_cells
         self.stride = <int>n_rows
         self.most = self.stride if self.most == 0 else min(self.most, self.stride)
@@ -46,10 +42,10 @@ cdef class Ahead:
         cdef size_t n_leaves = product(max(n_trees, <size_t>1), self.stride)
         cdef size_t n_votes = product(max(n_labels, <size_t>1), self.stride)
         if n_leaves > self.n_leaves:
-            self.leaves = <int*>resized(self.leaves, n_leaves, sizeof(int))
+            self.resize(&self.leaves, n_leaves, sizeof(int))
             self.n_leaves = n_leaves
         if n_votes > self.n_votes:
-            self.votes = <double*>resized(self.votes, n_votes, sizeof(double))
+            self.resize(&self.votes, n_votes, sizeof(double))
             self.n_votes = n_votes
         return 0
 

@@ -21,9 +21,9 @@ cdef enum:
     MOST_RANGES = LONG_STRETCH // LEAST_RANGE
 
 cdef class Ensemble(Learner):
-    cdef readonly Trees trees
-    cdef readonly double fading     # decay factor of the leaves, see `Kind`
-    cdef readonly uint64_t seed     # seed of the streams of random numbers
+    cdef public Trees trees
+    cdef public double fading       # decay factor of the leaves, see `Kind`
+    cdef public uint64_t seed       # seed of the streams of random numbers
 
     cdef Trees new_trees(self)
     # Number of cells that a pass needs for the predictions of a row, at least 1.
@@ -36,12 +36,9 @@ cdef class Ensemble(Learner):
 
 cdef class WindowEnsemble(Ensemble):
     """Trees that grow on a window, by the exact search for splits of `cart`."""
-    cdef readonly Window window
-    cdef readonly ValueHistory history      # of samples on which no tree grows any more
+    cdef public Window window
+    cdef public ValueHistory history        # of samples on which no tree grows any more
 
-    # The field "history" of a state, and the history of such a field.
-    cdef list saved_history(self)
-    cdef ValueHistory history_of(self, list saved)
     # Raises a StateError if codes in window or history are unknown to the schema and the labels.
     cdef int check_codes(self) except -1
 

@@ -4,15 +4,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
 from .ahead cimport LONG_AHEAD, Ahead
-from .cart.value_history cimport ValueHistory
 from .learner cimport Learner
 from .lists cimport item_of
 from .table cimport RowReader
 from .team cimport Job
 from .tree cimport Rows, rows_by_column, walk_rows
 from .trees cimport Trees
-
-from .state import require
 
 cdef enum:
     FEW = 1 << 15           # rows times trees that one thread predicts before another has begun
@@ -85,13 +82,6 @@ cdef class WindowEnsemble(Ensemble):
     def n_seen(self):
         """Number of samples learned."""
         return self.window.n_seen
-
-    cdef list saved_history(self):
-        return [self.history] if self.history.n_learned else []
-
-    cdef ValueHistory history_of(self, list saved):
-        require(len(saved) <= 1, f"{type(self).__name__}: there are several histories of values")
-        return saved[0] if saved else ValueHistory(self.regression)
 
     cdef int check_codes(self) except -1:
         cdef int n_labels = -1 if self.regression else self.n_labels()

@@ -31,6 +31,7 @@ lay the trees out, but climbs from the leaf that the answer found. Features are 
 schema.
 """
 
+from .parts cimport Owner
 from .team cimport Job, Team
 from .tree cimport Node, Tree
 from .trees cimport Trees
@@ -109,7 +110,7 @@ cdef class Contributions:       # to the outputs for some rows
     cdef void to_log_odds(self) noexcept nogil
     cdef double output(self, int row) noexcept nogil
 
-cdef class Explainer:
+cdef class Explainer(Owner):
     cdef int n_features, n_rows
     cdef bint shapley           # else the path
     cdef double* phi            # as in `Contributions`, of which it is

@@ -8,8 +8,9 @@ from libc.math cimport NAN, exp, expm1, log, log1p
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from .allocation cimport free, product, resized, zeroed
+from .allocation cimport product
 from .lists cimport item_of
+from .parts cimport Owner
 from .subtotals cimport (
     MOST_CLASSES, add_classes, are_known, mean_below, next_unknown, reserve_subtotals, subtotal_of,
 )
@@ -106,7 +107,7 @@ cdef class Contributions:
             self.base[row] = log(base_within) - log1p(-base_within)
 
 
-cdef class Explainer:
+cdef class Explainer(Owner):
     """Divides the outputs of trees, one tree at a time. See the header.
 
     Memory for the tree that is laid out, and for a path in it. Who uses it says where the
@@ -115,18 +116,8 @@ cdef class Explainer:
 
     def __cinit__(self, int n_features, int n_rows, bint shapley):
         self.n_features, self.n_rows, self.shapley = n_features, n_rows, shapley
-        self.latest = <int*>zeroed(max(1, n_features), sizeof(int))
-        self.means = <double*>zeroed(max(1, n_rows), sizeof(double))
-
-    def __dealloc__(self):
-        free(self.steps)
-        free(self.leaves)
-        free(self.values)
-        free(self.means)
-        free(self.waiting)
-        free(self.latest)
-        free(self.levels)
-        free(self.lanes)
+        self.renew(&self.latest, max(1, n_features), sizeof(int))
+        self.renew(&self.means, max(1, n_rows), sizeof(double))
 
     # --- Trees ------------------------------------------------------------------------------------
 
@@ -134,20 +125,18 @@ cdef class Explainer:
         """Allocate memory for a tree with at most so many nodes."""
         cdef int n_leaves = n_nodes // 2 + 1
         if n_nodes > self.capacity:
-            self.steps = <Step*>resized(self.steps, n_nodes, sizeof(Step))
-            self.waiting = <Waiting*>resized(self.waiting, n_leaves, sizeof(Waiting))
-            self.leaves = <int*>resized(self.leaves, n_leaves, sizeof(int))
-            self.values = <double*>resized(
-                self.values, product(n_leaves, self.n_rows), sizeof(double))
+            self.resize(&self.steps, n_nodes, sizeof(Step))
+            self.resize(&self.waiting, n_leaves, sizeof(Waiting))
+            self.resize(&self.leaves, n_leaves, sizeof(int))
+            self.resize(&self.values, product(n_leaves, self.n_rows), sizeof(double))
             self.capacity = n_nodes
         return 0
 
     cdef int reserve_levels(self, int n) except -1 nogil:
         """Allocate memory for a path with n nodes."""
         if n > self.n_levels:
-            self.levels = <Level*>resized(self.levels, n, sizeof(Level))
-            self.lanes = <double*>resized(
-                self.lanes, product(n, 2 * MOST_POINTS * self.n_rows), sizeof(double))
+            self.resize(&self.levels, n, sizeof(Level))
+            self.resize(&self.lanes, product(n, 2 * MOST_POINTS * self.n_rows), sizeof(double))
             self.n_levels = n
         return 0
 
@@ -279,16 +268,9 @@ cdef class TreeExplanations(Explanations):
         cdef size_t columns = max(1, total.n_features)
         self.total, self.shapley, self.team, self.trees = total, shapley, team, trees
         self.regression, self.n_classes = trees.kind.regression, 1
-        self.rows = <double*>zeroed(product(columns, total.n_rows), sizeof(double))
-        self.codes = <int*>zeroed(total.n_rows, sizeof(int))
-        self.leaves = <int*>zeroed(product(max(1, trees.n_trees), total.n_rows), sizeof(int))
-
-    def __dealloc__(self):
-        free(self.parts)
-        free(self.rows)
-        free(self.codes)
-        free(self.leaves)
-        free(self.weights)
+        self.renew(&self.rows, product(columns, total.n_rows), sizeof(double))
+        self.renew(&self.codes, total.n_rows, sizeof(int))
+        self.renew(&self.leaves, product(max(1, trees.n_trees), total.n_rows), sizeof(int))
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         cdef Py_ssize_t i
@@ -322,8 +304,8 @@ cdef class TreeExplanations(Explanations):
         if self.parts == NULL:
             self.explainers = [Explainer(self.total.n_features, self.total.n_rows, self.shapley)
                                for _ in range(self.team.n_threads)]
-            self.parts = <double*>zeroed(
-                product(MOST_TASKS, n_values + self.total.n_rows), sizeof(double))
+            self.renew(&self.parts, product(MOST_TASKS, n_values + self.total.n_rows),
+                       sizeof(double))
         self.n_tasks, part = min(n, <int>MOST_TASKS), self.parts
         with nogil:
             self.team.run(self, self.n_tasks)
@@ -536,8 +518,7 @@ cdef class VoteExplanations(TreeExplanations):
     cdef VoteExplanations by(self, int n_labels):
         """Give each tree the weight 0."""
         self.n_classes = 1 if self.regression else n_labels
-        self.weights = <double*>zeroed(
-            product(self.trees.n_trees, self.total.n_rows), sizeof(double))
+        self.renew(&self.weights, product(self.trees.n_trees, self.total.n_rows), sizeof(double))
         self.add_up_trees()
         return self
 

@@ -12,6 +12,8 @@ invalid input comes before `begin_step`, and no step calls a function written in
 a signal handler could raise an error.
 """
 
+from .parts cimport Part
+
 cdef extern from *:
     """
     #if defined(_MSC_VER)
@@ -30,7 +32,7 @@ cdef extern from *:
     bint begin_use(long* flag) noexcept
     void end_use(long* flag) noexcept
 
-cdef class Guarded:
+cdef class Guarded(Part):
     # Not part of the state:
     cdef long in_use            # 1 while a call holds the lock
     cdef bint in_step           # whether a step has begun and not ended

@@ -1,5 +1,7 @@
 """Objects that allow only one call at a time. See the header."""
 
+from .parts cimport Part
+
 
 cdef int refuse_call(Guarded guarded) except -1:
     if guarded.is_broken:
@@ -14,7 +16,7 @@ cdef int refuse_call(Guarded guarded) except -1:
     )
 
 
-cdef class Guarded:
+cdef class Guarded(Part):
     """An object that allows only one call at a time."""
 
     cdef Use using(self):

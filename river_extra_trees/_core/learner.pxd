@@ -28,9 +28,9 @@ cdef enum:
     LONG_STRETCH = 4096     # of rows that are only predicted, which takes less time
 
 cdef class Learner(Guarded):
-    cdef readonly Schema schema
-    cdef readonly Labels labels         # empty in a regression
-    cdef readonly bint regression
+    cdef public Schema schema
+    cdef public Labels labels           # empty in a regression
+    cdef public bint regression
     cdef int most_rows                  # that `read_stretch` predicts without learning them
 
     # --- Methods that a family overrides ------------------------------------------------------
@@ -78,10 +78,6 @@ cdef class Learner(Guarded):
     cdef tuple tree_sizes(self)
     # A copy that makes the same predictions, without the data that only learning needs.
     cdef Learner serving_copy(self)
-    # The fields of the state, see `state.py`.
-    cdef dict fields(self)
-    # Raises a StateError if an invariant between the parts is broken; the last step of loading.
-    cdef int check_structure(self) except -1
 
     # --- Methods of all families --------------------------------------------------------------
     cdef double read_target(self, object y) except? -1.0

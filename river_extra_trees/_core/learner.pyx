@@ -16,7 +16,7 @@ from .validation cimport as_dict, read_number, read_weight
 from operator import index, itemgetter
 
 from .safe_repr import safe_repr, with_text
-from .state import captured, reduced
+from .state import captured
 
 cdef enum:
     CAREFUL = 8     # rows that are read without `run` after a row that it could not learn
@@ -568,9 +568,6 @@ cdef class Learner(Guarded):
         cdef Holder _holder = Holder(self)
         return captured(self.fields(), self.DEFAULTS)
 
-    def __reduce__(self):
-        return reduced(type(self), self.state())
-
     def check(self):
         """Raise an error if an invariant of the object or of a part is broken."""
         with self.using():
@@ -637,12 +634,4 @@ cdef class Learner(Guarded):
         raise NotImplementedError
 
     cdef Learner serving_copy(self):
-        raise NotImplementedError
-
-    cdef dict fields(self):
-        raise NotImplementedError
-
-    DEFAULTS = {}       # default values of fields that a state may omit
-
-    cdef int check_structure(self) except -1:
         raise NotImplementedError

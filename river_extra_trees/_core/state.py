@@ -324,6 +324,10 @@ class State:
             self.refuse(name, f"of type {kind.__name__}")
         return value
 
+    def part_or_none(self, name: str, kind: type[Part]) -> Part | None:
+        """A core object of the given class, or None."""
+        return None if self.values[name] is None else self.part(name, kind)
+
     def parts(self, name: str, kind: type[Part], length: int | None = None) -> list[Part]:
         """A list of different core objects of the given class."""
         values = [restore(value) for value in self.items(name, length)]

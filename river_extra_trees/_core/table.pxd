@@ -13,6 +13,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from .ahead cimport Ahead
 from .columns cimport Column
+from .parts cimport Owner
 from .schema cimport Labels, Schema
 from .team cimport Job, Team
 
@@ -40,7 +41,7 @@ cdef class Table:
 
     cdef list all_columns(self)
 
-cdef class RowReader:
+cdef class RowReader(Owner):
     cdef readonly Table table
     cdef readonly Py_ssize_t n          # rows
     cdef readonly Py_ssize_t row        # the next row

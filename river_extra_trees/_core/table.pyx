@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from .ahead cimport Ahead
-from .allocation cimport free, resized, zeroed
 from .columns cimport Column
 from .shares cimport first_largest
 from .codes cimport code_of
+from .parts cimport Owner
 from .schema cimport MAX_LABELS, Labels, Schema
 from .team cimport Team
 
@@ -55,7 +55,7 @@ cdef object numbers_of(Column column):
     return column.numbers
 
 
-cdef class RowReader:
+cdef class RowReader(Owner):
     """A reader of the rows of a table for a learner. See the header.
 
     Parameters
@@ -71,8 +71,8 @@ cdef class RowReader:
         cdef Column column
         self.table, self.n, self.learns = table, table.n, learns
         self.ahead, self.team = Ahead(), Team()
-        self.links = <Link*>zeroed(max(1, len(table.columns)), sizeof(Link))
-        self.columns = <int*>zeroed(max(1, 2 * len(table.columns)), sizeof(int))
+        self.renew(&self.links, max(1, len(table.columns)), sizeof(Link))
+        self.renew(&self.columns, max(1, 2 * len(table.columns)), sizeof(int))
         self.names, self.numbers_of_names = [], {}
         if learns:
             self.read_targets_of(table)
@@ -94,8 +94,9 @@ cdef class RowReader:
         cdef double* codes
         cdef long* noted
         cdef int i, k
-        self.codes = codes = <double*>zeroed(max(<size_t>1, self.n_codes), sizeof(double))
-        self.noted = noted = <long*>zeroed(max(<size_t>1, self.n_codes), sizeof(long))
+        self.renew(&self.codes, max(<size_t>1, self.n_codes), sizeof(double))
+        self.renew(&self.noted, max(<size_t>1, self.n_codes), sizeof(long))
+        codes, noted = self.codes, self.noted
         for i in range(self.n_links):
             link = &self.links[i]
             link.codes, link.noted = codes, noted
@@ -112,7 +113,7 @@ cdef class RowReader:
         self.has_labels = targets.codes is not None
         if self.has_labels:
             self.label_targets = targets.codes
-            self.label_codes = <int*>zeroed(max(1, len(targets.values)), sizeof(int))
+            self.renew(&self.label_codes, max(1, len(targets.values)), sizeof(int))
         else:
             self.number_targets = numbers_of(targets)
         self.is_weighted = weights is not None
@@ -120,21 +121,13 @@ cdef class RowReader:
             self.weights = numbers_of(weights)
         return 0
 
-    def __dealloc__(self):
-        free(self.links)
-        free(self.columns)
-        free(self.codes)
-        free(self.noted)
-        free(self.label_codes)
-        free(self.answer_of)
-
     def ask(self, bint regression, Labels labels, bint shares):
         """Store predictions: numbers, labels, or shares of the labels."""
         cdef Py_ssize_t n = self.table.n, n_labels = len(labels.known)
         self.asks, self.asks_shares = True, shares
         self.asks_numbers = regression and not shares
         self.asks_labels = not regression and not shares
-        self.answer_of = <int*>resized(self.answer_of, MAX_LABELS, sizeof(int))
+        self.resize(&self.answer_of, MAX_LABELS, sizeof(int))
         if self.asks_shares:
             if self.learns:
                 n_labels = min(n_labels + len(self.table.targets.values), <Py_ssize_t>MAX_LABELS)

@@ -17,11 +17,13 @@ a task of a job that is over.
 from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_type_lock
 
-cdef class Job:
+from .parts cimport Owner
+
+cdef class Job(Owner):
     # Does one task; `thread` is the number of the thread in the team, 0 for the calling thread.
     cdef int do(self, long task, int thread) except -1 nogil
 
-cdef class Team:
+cdef class Team(Owner):
     cdef readonly int n_threads         # the calling one included
     cdef long n_started                 # other threads that were started
     cdef long process                   # number of the process that has them

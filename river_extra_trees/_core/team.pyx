@@ -9,7 +9,7 @@ from cpython.pythread cimport (
     PyThread_release_lock, PyThread_type_lock,
 )
 
-from .allocation cimport free, zeroed
+from .parts cimport Owner
 
 cdef extern from *:
     """
@@ -66,14 +66,14 @@ cdef extern from *:
     void let_signals_pass(signals before) noexcept
 
 
-cdef class Job:
+cdef class Job(Owner):
     """A job that consists of tasks. See the header."""
 
     cdef int do(self, long task, int thread) except -1 nogil:
         return 0
 
 
-cdef class Team:
+cdef class Team(Owner):
     """The calling thread and others, which do tasks side by side. See the header.
 
     Use it as a context manager: its threads end with the block.
@@ -87,8 +87,8 @@ cdef class Team:
     def __cinit__(self, int n_threads=1):
         cdef int thread
         self.n_threads = max(1, n_threads)
-        self.gates = <PyThread_type_lock*>zeroed(self.n_threads, sizeof(PyThread_type_lock))
-        self.sleeps = <long*>zeroed(self.n_threads, sizeof(long))
+        self.renew(&self.gates, self.n_threads, sizeof(PyThread_type_lock))
+        self.renew(&self.sleeps, self.n_threads, sizeof(long))
         self.ended, self.empty = PyThread_allocate_lock(), PyThread_allocate_lock()
         for thread in range(self.n_threads):
             self.gates[thread] = PyThread_allocate_lock()
@@ -105,8 +105,6 @@ cdef class Team:
             PyThread_free_lock(self.ended)
         if self.empty != NULL:
             PyThread_free_lock(self.empty)
-        free(self.gates)
-        free(self.sleeps)
 
     def __enter__(self):
         return self

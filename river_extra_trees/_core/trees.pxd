@@ -5,12 +5,13 @@ A table gives new trees their kind, describes trees as Python values, saves and 
 
 from libc.stdint cimport uint8_t
 
+from .parts cimport Part
 from .tree cimport Kind, Tree
 
 cdef enum:
     MAX_CLASSES = 1 << 24   # of restored trees, so that sizes do not overflow
 
-cdef class Trees:
+cdef class Trees(Part):
     cdef Tree* trees
     cdef readonly int n_trees
     cdef int capacity               # trees for which there is memory; those from n_trees on have no
@@ -25,11 +26,9 @@ cdef class Trees:
     cdef void mark_classes(self, uint8_t* met) noexcept nogil
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef void remove(self, int tree) noexcept nogil
-    cdef size_t n_bytes(self) noexcept nogil
     cdef list list_sets(self)
     cdef int fill_sets(self, nominal, dict fields) except -1
     cdef list below(self, const Tree* tree, int node)
-    cdef dict views(self, const Tree* tree)
-    cdef int fill(self, dict fields) except -1
+    cdef dict views_of(self, const Tree* tree)
 
 cdef object threshold_in(double threshold, int nominal)

@@ -5,7 +5,6 @@ import numpy as np
 from libc.stdint cimport uint8_t
 from libc.string cimport memmove
 
-from .allocation cimport free, resized
 from .arrays cimport view
 from .split cimport ONE_VALUE, VALUES
 from .tree cimport (
@@ -17,8 +16,7 @@ from .tree cimport (
 from .value_sets cimport ValueSet, codes_of, values_at
 
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_CODE, LARGEST_FLOAT, LARGEST_TARGET, State, are_codes, put_back,
-    reduced, require, without_defaults,
+    FAINTEST_WEIGHT, LARGEST_CODE, LARGEST_FLOAT, LARGEST_TARGET, are_codes, put_back, require,
 )
 
 cdef enum:
@@ -44,7 +42,7 @@ cdef object threshold_in(double threshold, int nominal):
     return bool(values.others_left), frozenset([codes_of(values)[i] for i in range(values.n)])
 
 
-cdef class Trees:
+cdef class Trees(Part):
     """The trees of a learner.
 
     Parameters
@@ -59,8 +57,8 @@ cdef class Trees:
         See `Kind`.
     """
 
-    def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0, *,
-                  bint with_visits=False, bint with_impurities=False):
+    def __init__(self, int n_values=0, bint regression=False, double fading=1.0, *,
+                 bint with_visits=False, bint with_impurities=False):
         self.kind.regression, self.kind.fading = regression, fading
         self.kind.with_visits, self.kind.with_impurities = with_visits, with_impurities
         self.n_values = 2 if regression else n_values
@@ -69,7 +67,6 @@ cdef class Trees:
         cdef int i
         for i in range(self.capacity):
             free_tree(&self.trees[i])
-        free(self.trees)
 
     # ---------------------------------------------------------------- trees
 
@@ -77,7 +74,7 @@ cdef class Trees:
         """Allocate memory for n trees in all, without nodes."""
         cdef int i
         if n > self.capacity:
-            self.trees = <Tree*>resized(self.trees, n, sizeof(Tree))
+            self.resize(&self.trees, n, sizeof(Tree))
             for i in range(self.capacity, n):
                 begin_tree(&self.trees[i])
             self.capacity = n
@@ -131,9 +128,7 @@ cdef class Trees:
 
     def __getitem__(self, int tree):
         """A copy of one tree, as a table of its own."""
-        cdef Trees copy = Trees(
-            self.n_values, self.kind.regression, self.kind.fading,
-            with_visits=self.kind.with_visits, with_impurities=self.kind.with_impurities)
+        cdef Trees copy = Trees(self.n_values, **self.kind)
         if not 0 <= tree < self.n_trees:
             raise IndexError(tree)
         copy.add_tree()
@@ -223,16 +218,10 @@ cdef class Trees:
             node = next_below(tree, node, top)
         return found
 
-    cdef size_t n_bytes(self) noexcept nogil:
-        """Number of allocated bytes."""
-        cdef size_t n = self.capacity * sizeof(Tree)
-        cdef int tree
-        for tree in range(self.capacity):
-            n += bytes_of_tree(&self.trees[tree], &self.kind)
-        return n
-
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.n_bytes()
+        cdef int tree
+        return super().__sizeof__() + sum(
+            [bytes_of_tree(&self.trees[tree], &self.kind) for tree in range(self.capacity)])
 
     # ---------------------------------------------------------------- state
 
@@ -286,7 +275,7 @@ cdef class Trees:
         "set_sizes": np.empty(0, np.int32), "set_others": np.empty(0, np.uint8),
     }
 
-    def state(self):
+    cdef dict fields(self):
         """All trees, one after the other; parents and depths follow from their nodes."""
         cdef Tree nothing
         cdef int i
@@ -294,20 +283,16 @@ cdef class Trees:
             [(self.trees[i].n_used, self.trees[i].free_pair, self.trees[i].n_cells_used,
               self.trees[i].free_cell) for i in range(self.n_trees)], np.int32).reshape(-1, 4)
         begin_tree(&nothing)
-        parts = [self.views(&nothing)]
+        parts = [self.views_of(&nothing)]
         for i in range(self.n_trees):
-            parts.append(self.views(&self.trees[i]))
+            parts.append(self.views_of(&self.trees[i]))
         arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         sets = self.list_sets()
         arrays["threshold"][arrays["nominal"] == VALUES] = 0.0
         arrays["set_codes"] = np.concatenate([np.empty(0), *[codes for codes, _ in sets]])
         arrays["set_sizes"] = np.array([len(codes) for codes, _ in sets], np.int32)
         arrays["set_others"] = np.array([others for _, others in sets], np.uint8)
-        return without_defaults({
-            "n_values": self.n_values, "regression": self.kind.regression,
-            "fading": self.kind.fading, "with_visits": self.kind.with_visits,
-            "with_impurities": self.kind.with_impurities, "counts": counts, **arrays,
-        }, self.DEFAULTS)
+        return {**self.kind, "n_values": self.n_values, "counts": counts, **arrays}
 
     cdef list list_sets(self):
         """(codes, others_left) of each set of values, by tree and node."""
@@ -323,7 +308,7 @@ cdef class Trees:
                     found.append((view(codes_of(values), "f8", (values.n,)), values.others_left))
         return found
 
-    cdef dict views(self, const Tree* tree):
+    cdef dict views_of(self, const Tree* tree):
         """The arrays of a tree; those that its kind does not have are empty."""
         cdef int n = tree.capacity, n_used = tree.n_used
         nodes = view(tree.nodes, NODE, (n,))[:n_used]
@@ -339,21 +324,11 @@ cdef class Trees:
                 tree.impurities, "f8", (kind.with_impurities * (n // 2),))[:n_used // 2],
         }
 
-    @classmethod
-    def restored(cls, values):
-        """The trees of a state. The owner checks that the features of the splits exist."""
-        cdef Trees trees
-        cdef dict fields
-        fields = State("Trees", values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
-        trees = cls(fields["n_values"], fields["regression"], fields["fading"],
-                    with_visits=fields["with_visits"],
-                    with_impurities=fields["with_impurities"])
-        trees.fill(fields)
-        return trees
-
-    cdef int fill(self, dict fields) except -1:
-        """Copy the arrays of a state into empty trees, and check each tree."""
+    cdef int load(self, dict fields) except -1:
+        """Take over trees, and check each. The owner checks that the features of splits exist."""
         cdef Tree* tree
+        cdef dict kind = self.kind
+        self.__init__(fields["n_values"], **{name: fields[name] for name in kind})
         counts, n, pairs = fields["counts"], len(fields["threshold"]), len(fields["gains"])
         used, cells = counts[:, N_USED].astype(np.int64), counts[:, N_CELLS].astype(np.int64)
         lengths = {"moments": pairs * self.kind.regression,
@@ -381,7 +356,7 @@ cdef class Trees:
             parts = {name: fields[name][node:node + n_used] for name in PER_NODE}
             parts |= {name: fields[name][pair:pair + n_used // 2] for name in PER_PAIR}
             parts |= {name: fields[name][cell:cell + n_cells] for name in CELL.names}
-            put_back(self.views(tree), parts)
+            put_back(self.views_of(tree), parts)
             node, pair, cell = node + n_used, pair + n_used // 2, cell + n_cells
             link(tree)
             check_leaves(tree, self.n_values)
@@ -406,9 +381,6 @@ cdef class Trees:
                 codes[start:start + n])
             start += n
         return 0
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
 
 
 # --- Checks of a restored tree ------------------------------------------------------------------

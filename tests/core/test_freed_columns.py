@@ -134,10 +134,10 @@ def test_trees_that_wait_grow_on_the_names_of_their_batch(monkeypatch: Any) -> N
     n_held = 0
     for i in range(300):
         model.learn_one({f"n{i}": 1.0, f"m{i}": "a", "z": i % 2}, i % 2 == 0)
-        full = model._core.state().get("full", [])
+        full = model._core.state().get("full")
         held = {
             column: model._core.schema.names[column]
-            for column, values in enumerate(full[0].values["data"] if full else [])
+            for column, values in enumerate(full.values["data"] if full else [])
             if any(value == value for value in values)
         }
         assert not before or held.items() <= before.items()

@@ -13,6 +13,7 @@ A sample of more than MOST_OF_SAMPLE values is not remembered: it would displace
 
 from libc.stdint cimport int64_t, uint8_t
 
+from ..parts cimport Part
 from ..schema cimport Schema
 from ..window cimport Window
 
@@ -34,7 +35,7 @@ cdef struct Entries:        # of a column: ascending by code and label
     int n_values            # different codes
     int capacity
 
-cdef class ValueHistory:
+cdef class ValueHistory(Part):
     cdef readonly bint regression
     cdef Entries* columns       # columns[column]
     cdef int n_columns

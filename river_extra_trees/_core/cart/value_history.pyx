@@ -6,11 +6,12 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove, memset
 
 from ..allocation cimport free, resized
+from ..parts cimport Part
 from ..schema cimport Schema
 from ..window cimport Window
 
 from ..state import (
-    LARGEST_CODE, LARGEST_COUNT, LARGEST_FLOAT, State, reduced, require, require_codes,
+    LARGEST_CODE, LARGEST_COUNT, LARGEST_FLOAT, fields_of, require, require_codes,
 )
 
 cdef double FADING = 1.0 - 1.0 / MEMORY
@@ -24,7 +25,7 @@ cdef void count_values(Entries* entries) noexcept nogil:
         entries.n_values += i == 0 or entries.first[i - 1].code != entries.first[i].code
 
 
-cdef class ValueHistory:
+cdef class ValueHistory(Part):
     """The targets of the nominal values of earlier samples.
 
     Parameters
@@ -40,14 +41,11 @@ cdef class ValueHistory:
         cdef int column
         for column in range(self.n_columns):
             free(self.columns[column].first)
-        free(self.columns)
 
     def __sizeof__(self):
         cdef int column
-        cdef size_t n = 0
-        for column in range(self.n_columns):
-            n += self.columns[column].capacity
-        return object.__sizeof__(self) + self.n_columns * sizeof(Entries) + n * sizeof(Entry)
+        return super().__sizeof__() + sum(
+            [self.columns[column].capacity * sizeof(Entry) for column in range(self.n_columns)])
 
     cdef int learn(self, Window window, int slot, Schema schema) except -1 nogil:
         """Learn the values of a sample of a window."""
@@ -97,7 +95,7 @@ cdef class ValueHistory:
     cdef int reserve(self, int n_columns) except -1 nogil:
         """Make room for the entries of n_columns columns."""
         if n_columns > self.n_columns:
-            self.columns = <Entries*>resized(self.columns, n_columns, sizeof(Entries))
+            self.resize(&self.columns, n_columns, sizeof(Entries))
             memset(self.columns + self.n_columns, 0,
                    (n_columns - self.n_columns) * sizeof(Entries))
             self.n_columns = n_columns
@@ -174,7 +172,19 @@ cdef class ValueHistory:
 
     # --- State --------------------------------------------------------------------------------
 
-    NAMES = ("regression", "n_learned", "column", "code", "label", "weight", "total", "seen")
+    FIELDS = {
+        "regression": ("flag",), "n_learned": ("whole",),
+        "column": ("whole_numbers", np.int32, "entries", {"most": (1 << 14) - 1}),
+        "code": ("numbers", "entries", {"least": 0.0, "most": float(LARGEST_CODE)}),
+        "label": ("whole_numbers", np.int32, "entries", {"most": 2**31 - 1}),
+        "weight": ("numbers", "entries", {"least": 0.0, "most": LARGEST_FLOAT}),
+        "total": ("numbers", "entries", {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}),
+        "seen": ("whole_numbers", np.int64, "entries", {"most": LARGEST_COUNT}),
+    }
+    OF_ENTRIES = {"column": np.int32, "code": np.float64, "label": np.int32, "weight": np.float64,
+                  "total": np.float64, "seen": np.int64}
+    DEFAULTS = {"regression": False, "n_learned": 0,
+                **{name: np.empty(0, kind) for name, kind in OF_ENTRIES.items()}}
 
     def entries(self):
         """All entries: (column, code, label, weight, total, seen)."""
@@ -188,43 +198,30 @@ cdef class ValueHistory:
                               entry.seen))
         return found
 
-    def state(self):
+    cdef dict fields(self):
         found = self.entries()
-        kinds = zip(("column", "code", "label", "weight", "total", "seen"),
-                    (np.int32, np.float64, np.int32, np.float64, np.float64, np.int64))
-        return {"regression": self.regression, "n_learned": self.n_learned} | {
+        return fields_of(self, self.FIELDS, {
             name: np.array([entry[i] for entry in found], kind)
-            for i, (name, kind) in enumerate(kinds)}
+            for i, (name, kind) in enumerate(self.OF_ENTRIES.items())})
 
-    @classmethod
-    def restored(cls, values):
-        """The history of a state; its owner checks columns and labels (`check_codes`)."""
-        state = State("ValueHistory", values, cls.NAMES)
-        cdef ValueHistory history = cls(state.flag("regression"))
+    cdef int load(self, dict fields) except -1:
+        """Its owner checks columns and labels (`check_codes`)."""
         cdef Entry* entry
         cdef int column
-        history.n_learned = state.whole("n_learned")
-        fields = state.read({
-            "column": ("whole_numbers", np.int32, "entries", {"most": (1 << 14) - 1}),
-            "code": ("numbers", "entries", {"least": 0.0, "most": float(LARGEST_CODE)}),
-            "label": ("whole_numbers", np.int32, "entries", {"most": 2**31 - 1}),
-            "weight": ("numbers", "entries", {"least": 0.0, "most": LARGEST_FLOAT}),
-            "total": ("numbers", "entries", {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}),
-            "seen": ("whole_numbers", np.int64, "entries", {"most": LARGEST_COUNT}),
-        })
-        entries = list(zip(*[fields[name].tolist() for name in (
-            "column", "code", "label", "weight", "total", "seen")]))
+        self.__init__(fields["regression"])
+        self.n_learned = fields["n_learned"]
+        entries = list(zip(*[fields[name].tolist() for name in self.OF_ENTRIES]))
         places = [each[:3] for each in entries]
         require(places == sorted(set(places)) and len(entries) <= MOST_ENTRIES,
                 "ValueHistory: the entries are too many or not in order")
         for column, code, label, weight, total, seen in entries:
-            history.reserve(column + 1)
-            entry = history.insert(&history.columns[column], history.columns[column].n)
+            self.reserve(column + 1)
+            entry = self.insert(&self.columns[column], self.columns[column].n)
             entry.code, entry.label, entry.weight = code, label, weight
             entry.total, entry.seen = total, seen
-        for column in range(history.n_columns):
-            count_values(&history.columns[column])
-        return history
+        for column in range(self.n_columns):
+            count_values(&self.columns[column])
+        return 0
 
     cdef int check_codes(self, Schema schema, int n_labels) except -1:
         """Raise a StateError for columns that a schema lacks, and for unknown codes and labels.
@@ -240,6 +237,3 @@ cdef class ValueHistory:
                       np.array([each[2] for each in found], float),
                       1 if n_labels < 0 else n_labels)
         return 0
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())

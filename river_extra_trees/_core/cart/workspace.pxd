@@ -21,6 +21,7 @@ samples are used for growth only once, each leaf that may be split sorts its sam
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from ..parts cimport Owner
 from ..rng cimport Rng
 from ..tree cimport Kind, Tree
 from ..window cimport Window
@@ -64,7 +65,7 @@ cdef struct LeafRange:      # the samples that reach one leaf of the tree
     int64_t copies
     bint varies             # whether its targets differ
 
-cdef class Workspace:
+cdef class Workspace(Owner):
     cdef readonly int criterion
     cdef readonly bint random           # draw one threshold per column instead of trying all
     cdef readonly bint shuffled         # visit the columns in random order, which breaks ties

@@ -2,18 +2,13 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 
-from ..allocation cimport carve, free, product, resized
+from ..allocation cimport carve, product
+from ..parts cimport Owner
 from ..value_sets cimport N_CUTS
 
 
-cdef class Workspace:
+cdef class Workspace(Owner):
     """Rules of growth, and scratch memory that is used again by each growth."""
-
-    def __dealloc__(self):
-        free(self.block)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.block_bytes
 
     cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
                      size_t n_sparse, size_t n_entries, size_t n_classes) except -1 nogil:
@@ -22,9 +17,7 @@ cdef class Workspace:
                                          n_classes)
         if bytes > self.block_bytes:
             bytes += bytes // 2
-            free(self.block)
-            self.block, self.block_bytes = NULL, 0
-            self.block = <char*>resized(NULL, bytes, 1)
+            self.resize(&self.block, bytes, 1)
             self.block_bytes = bytes
             self.lay_out(n_nodes, n, n_slots, n_columns, n_sparse, n_entries, n_classes)
         return 0

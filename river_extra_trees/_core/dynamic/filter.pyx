@@ -32,7 +32,7 @@ from .shared_trees cimport Leaf, Node, restored_trees
 from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
-    LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
+    LARGEST_FLOAT, LARGEST_TARGET, captured, fields_of, put_back, require,
 )
 from .shared_trees import FIELDS as TREES
 
@@ -59,7 +59,7 @@ MUTABLE = {         # see `set_policy`
     "discard": ("word", tuple(POLICIES)), "rejuvenate_every": ("whole",),
 }
 PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Window),
-         "history": ("parts", ValueHistory)}
+         "history": ("part", ValueHistory)}
 CONTENT = {
     "global_statistics": ("numbers", "row", SUMS), "prior": ("numbers", "prior", SUMS),
     "columns": ("whole_numbers", np.int32, None, {"most": MAX_COLUMNS - 1}),     # the regressors
@@ -283,7 +283,7 @@ cdef class ParticleFilter(Particles):
             "decays": [self.decays[i] for i in range(self.n_decays)],
         })
 
-    DEFAULTS = {"history": [], "discard": "oldest", "rejuvenate_every": 0,
+    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0,
                 "nominal": np.empty(0, np.uint8), "columns": np.empty(0, np.int32),
                 "set_of": np.empty(0, np.int32), "set_sizes": np.empty(0, np.int32),
                 "set_others": np.empty(0, np.uint8), "set_codes": np.empty(0)}
@@ -299,7 +299,6 @@ cdef class ParticleFilter(Particles):
         views["v"] = views["v"].take(slots, 0)
         return fields_of(self, FIELDS, {
             **self.settings(), **views,
-            "history": [self.history] if self.history.n_learned else [],
             **self.trees.state(self.roots, self.n_alive, number),
             "drawn": np.array([number[self.drawn[i]] for i in range(n)], np.int32),
         })
@@ -310,62 +309,39 @@ cdef class ParticleFilter(Particles):
         rows = state["rows"]
         rows[:, self.model.width:] = rows[:, : self.model.width]
         return self.restored({
-            **state, "pool": Window.restored({"n_seen": self.pool.n_seen}), "history": [],
-            "v": state["v"][:0],
+            **state, "pool": Window.restored({"n_seen": self.pool.n_seen}),
+            "history": ValueHistory(self.regression), "v": state["v"][:0],
             "drawn": np.zeros(0, np.int32), "leaf_slots": np.zeros(0, np.int32),
             "n_active": np.zeros_like(state["n_active"]),
         })
 
-    @classmethod
-    def restored(cls, values):
-        """Make a filter from its state."""
-        cdef ParticleFilter filter
-        state = State("ParticleFilter", values, FIELDS, cls.DEFAULTS)
-        settings = state.read(SETTINGS)
-        n_roots, n_particles = len(state.array("roots", np.int32, None)), settings["n_particles"]
-        decays = settings["decays"]
-        # The roots bound the memory that the constructor takes.
-        require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
-        require(not (settings["classifier"] and settings["linear"]),
-                "ParticleFilter: a classifier has linear models")
-        require(len(decays) >= 1 and len(decays) <= min(MAX_DECAYS, n_particles)
-                and all([type(decay) is float and decay > 0.0 and decay <= 1.0
-                         for decay in decays])
-                and len(set(decays)) == len(decays),
-                "ParticleFilter: forgetting factors must differ and be in (0, 1]")
-        filter = cls(**settings)
-        filter.set_policy(**state.read(MUTABLE))
-        require(filter.policy < ALC or (filter.policy == ENTROPY) == settings["classifier"],
-                "ParticleFilter: scores of samples that its leaves do not have")
-        filter.load(state)
-        return filter
+    FIELDS = FIELDS
 
-    cdef int load(self, object state) except -1:
-        """Fill an empty filter from a state."""
-        cdef int i, n
-        parts = state.read(PARTS)
-        self.schema, self.labels, self.pool = parts["schema"], parts["labels"], parts["pool"]
-        n = self.pool.size
-        for self.history in parts["history"]:
-            require(len(parts["history"]) == 1 and not self.published,
-                    "ParticleFilter: more than one history, or one that it does not use")
-            self.history.most = MOST_PAST
-            self.history.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
+    cdef int load(self, dict fields) except -1:
+        cdef int i, n, n_labels
+        settings = {name: fields[name] for name in SETTINGS}
+        check_settings(settings, <int>len(fields["roots"]))
+        self.__init__(**settings)
+        self.set_policy(**{name: fields[name] for name in MUTABLE})
+        require(self.policy < ALC or (self.policy == ENTROPY) == settings["classifier"],
+                "ParticleFilter: scores of samples that its leaves do not have")
+        self.schema, self.labels, self.pool, self.history = [fields[name] for name in PARTS]
+        self.history.most, n = MOST_PAST, self.pool.size
+        n_labels = -1 if self.regression else <int>len(self.labels)
+        self.pool.check_codes(self.schema, n_labels)
+        self.history.check_codes(self.schema, n_labels)
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
-        self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         require(self.pool.n_fresh == 0 and n <= self.window,
                 "ParticleFilter: the pool is not its own")
-        self.shape_by(state.whole_numbers("columns", np.int32, None, most=MAX_COLUMNS - 1).tolist())
-        fields = state.read(
-            CONTENT, row=self.model.width, prior=self.model.width if self.regression else 0,
-            samples=n, regressors=self.model.n_regressors, rules=n_rules(self),
-            factors=self.n_decays, bounds=self.n_decays + 1, **{"two rows": 2 * self.model.width})
-        check_fields(self, fields)
+        self.shape_by(fields["columns"].tolist())
+        require(fields["rows"].shape[1] == 2 * self.model.width,
+                "ParticleFilter: the leaves have other statistics")
         views = self.views()
         views["v"] = views["v"][:n]
         del views["columns"]
         put_back(views, fields)
+        check_fields(self, fields)
         for i in range(n):
             v_of(self, i)[self.model.n_regressors] = self.pool.target[i]
             self.drawn[i] = fields["drawn"][i]
@@ -408,13 +384,14 @@ cdef class ParticleFilter(Particles):
                 found.append((here.leaf.stratum, here.leaf.log_marginal))
         return found
 
-    cdef int check_structure(self) except -1:
-        self.pool.check()
-        cdef ParticleFilter other = self.restored(captured(self.fields(), self.DEFAULTS))
-        require(repr(self.derived()) == repr(other.derived()),     # also NaN, by their repr
-                "ParticleFilter: depths, sizes, references, shares or scores do not follow from "
-                "the state")
-        return 0
+    def check(self):
+        """Raise an error if what is computed from the state differs."""
+        cdef ParticleFilter other = self.restored(self.state())
+        Learner.check(self)
+        with self.using():
+            require(repr(self.derived()) == repr(other.derived()),     # also NaN, by their repr
+                    "ParticleFilter: depths, sizes, references, shares or scores do not follow "
+                    "from the state")
 
 
 # --- Explanations -----------------------------------------------------------------------------
@@ -543,6 +520,19 @@ cdef dict fitted(ParticleFilter filter, const double* row):
 
 
 # --- Checks of a restored filter --------------------------------------------------------------
+
+cdef int check_settings(dict settings, int n_roots) except -1:
+    """Check the arguments of the constructor; the roots bound the memory that it takes."""
+    decays, n_particles = settings["decays"], settings["n_particles"]
+    require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
+    require(not (settings["classifier"] and settings["linear"]),
+            "ParticleFilter: a classifier has linear models")
+    require(len(decays) >= 1 and len(decays) <= min(MAX_DECAYS, n_particles)
+            and all([type(decay) is float and decay > 0.0 and decay <= 1.0 for decay in decays])
+            and len(set(decays)) == len(decays),
+            "ParticleFilter: forgetting factors must differ and be in (0, 1]")
+    return 0
+
 
 cdef int check_fields(ParticleFilter filter, dict fields) except -1:
     """Check what relates fields; no sum of weights or squares may be negative or overflow."""

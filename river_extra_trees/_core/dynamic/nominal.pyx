@@ -18,7 +18,6 @@ from libc.math cimport exp, log
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
-from ..allocation cimport resized
 from ..cart.value_history cimport Entries
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
 from ..rng cimport Rng, below
@@ -54,7 +53,7 @@ cdef int reserve_values(Particles filter) except -1 nogil:
     if filter.schema.is_numeric() or n <= filter.most_met:
         return 0
     n += n // 4
-    filter.met = <Met*>resized(filter.met, n, sizeof(Met))
+    filter.resize(&filter.met, n, sizeof(Met))
     filter.most_met = n
     return 0
 

@@ -131,14 +131,13 @@ cdef class Particles(Learner):
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation
-    cdef size_t particle_bytes      # of the following arrays; `weights` starts their memory
     cdef int* roots                 # roots[particle]
     cdef double* share              # share[particle]: weight in predictions and evidence; sum is 1
     cdef int* resampled             # scratch
     cdef int* pair_of               # scratch: pair_of[particle]
     cdef int* resampled_pairs       # scratch
     cdef int* next                  # scratch: next particle with the same hit
-    cdef double* weights            # scratch
+    cdef double* weights            # scratch; starts the memory of these arrays
     cdef Cut* cuts                  # scratch: proposals at one leaf, at most MOST_PROPOSALS; in
                                     #   dynaTree one per particle
     cdef Cut** in_order             # scratch: these proposals, in the order of a scan

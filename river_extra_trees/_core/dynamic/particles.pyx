@@ -12,7 +12,7 @@ from ..value_sets cimport drop_values, values_at
 from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
-from ..allocation cimport free, product, resized, zeroed
+from ..allocation cimport free, product, zeroed
 from ..window cimport Window
 from .leaf_models cimport log_gamma, log_marginal, published_score
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
@@ -54,9 +54,9 @@ cdef class Particles(Learner):
         Seed of all random numbers.
     """
 
-    def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
-                  int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
-                  double prior_weight, bint published, uint64_t seed):
+    def __init__(self, *, int n_particles, int window, bint classifier, bint linear,
+                 int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
+                 double prior_weight, bint published, uint64_t seed):
         cdef int k, age, rule
         cdef size_t n = 2 * n_particles     # so many are there after a rejuvenation
         cdef size_t n_cuts = max(n_particles, <int>LEAST_PROPOSALS)
@@ -86,10 +86,10 @@ cdef class Particles(Learner):
         self.pool, self.trees = Window(), SharedTrees()
         self.history = ValueHistory(self.regression)
         self.history.most = MOST_PAST
-        self.particle_bytes = (
+        self.renew(
+            &self.weights,
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
-            + n_cuts * (sizeof(Cut) + sizeof(Cut*)))
-        self.weights = <double*>zeroed(1, self.particle_bytes)
+            + n_cuts * (sizeof(Cut) + sizeof(Cut*)), 1)
         self.share = self.weights + n
         self.hits = <LeafHit*>(self.share + n)
         self.pairs = <LeafParent*>(self.hits + n)
@@ -105,25 +105,6 @@ cdef class Particles(Learner):
 
     def __dealloc__(self):
         drop_proposals(self)
-        free(self.weights)
-        free(self.met)
-        free(self.block)
-        free(self.x)
-        free(self.x_columns)
-        free(self.proposed)
-        free(self.is_regressor)
-        free(self.active_v)
-        free(self.drawn)
-        free(self.scratch)
-
-    def __sizeof__(self):
-        cdef size_t n_doubles = (
-            5 * self.model.width + scratch_size(self.model.n_regressors) + self.n_columns
-            + self.capacity * (self.model.n_regressors + 1))
-        return (object.__sizeof__(self) + self.particle_bytes + self.scratch_bytes
-                + self.most_met * sizeof(Met)
-                + n_doubles * sizeof(double) + (self.capacity + 2 * self.n_columns) * sizeof(int)
-                + self.n_columns)
 
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
         cdef int i
@@ -472,16 +453,15 @@ cdef int reshape(Particles filter, int n_classes, list regressors) except -1:
     block = <double*>zeroed(5 * width + scratch_size(q), sizeof(double))
     if filter.block != NULL:
         copy_rows(filter, filter.block, block, width, q, source)
-    free(filter.block)
-    filter.block = filter.global_statistics = block
+    filter.replace(&filter.block, block, (5 * width + scratch_size(q)) * sizeof(double))
+    filter.global_statistics = block
     filter.model.prior = block + width
     filter.row_other, filter.row_decayed = block + 2 * width, block + 4 * width
     filter.model.scratch = block + 5 * width
-    filter.x = <double*>resized(filter.x, max(1, n_columns), sizeof(double))
-    filter.x_columns = <int*>resized(filter.x_columns, max(1, n_columns), sizeof(int))
-    filter.proposed = <int*>resized(filter.proposed, max(1, n_columns), sizeof(int))
-    filter.is_regressor = <uint8_t*>resized(filter.is_regressor, max(1, n_columns), 1)
-    memset(filter.is_regressor, 0, n_columns)
+    filter.resize(&filter.x, max(1, n_columns), sizeof(double))
+    filter.resize(&filter.x_columns, max(1, n_columns), sizeof(int))
+    filter.resize(&filter.proposed, max(1, n_columns), sizeof(int))
+    filter.renew(&filter.is_regressor, max(1, n_columns), 1)
     for column in regressors:
         filter.is_regressor[column] = True
     for column in range(filter.n_columns, n_columns):
@@ -521,13 +501,12 @@ cdef int move_active(Particles filter, int n_regressors, const int* source) exce
     """Move v of the active samples to memory with the capacity of the pool; new cells are 0."""
     cdef size_t size = n_regressors + 1, capacity = filter.pool.capacity, slot
     cdef double* moved
-    filter.drawn = <int*>resized(filter.drawn, capacity, sizeof(int))
+    filter.resize(&filter.drawn, capacity, sizeof(int))
     moved = <double*>zeroed(product(capacity, size), sizeof(double))
     for slot in range(min(<size_t>filter.capacity, capacity)):
         copy_v(filter, v_of(filter, slot), moved + slot * size, n_regressors, source)
-    free(filter.active_v)
-    filter.active_v, filter.capacity = moved, filter.pool.capacity
-    return 0
+    filter.capacity = filter.pool.capacity
+    return filter.replace(&filter.active_v, moved, capacity * size * sizeof(double))
 
 
 cdef void copy_v(Particles filter, const double* v, double* into, int n_regressors,
@@ -581,7 +560,7 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     )
     cdef int* ranks
     if n_bytes > filter.scratch_bytes:
-        filter.scratch = resized(filter.scratch, n_bytes, 1)
+        filter.resize(&filter.scratch, n_bytes, 1)
         filter.scratch_bytes = n_bytes
     filter.scan.passed = <double*>filter.scratch
     filter.scan.low, filter.scan.high = filter.scan.passed + width, filter.scan.passed + 2 * width

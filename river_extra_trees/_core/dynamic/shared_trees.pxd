@@ -12,6 +12,7 @@ those of its retired samples.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from ..parts cimport Owner
 from ..schema cimport Schema
 from ..split cimport Split, goes_left
 
@@ -42,7 +43,7 @@ cdef struct Node:
     int n_leaves        # number of leaves below; 1 for a leaf
     short depth         # 0 for the root
 
-cdef class SharedTrees:
+cdef class SharedTrees(Owner):
     cdef Node* nodes
     cdef int* stack             # scratch: node ids, as many as there are nodes
     cdef int n_nodes            # in use or free

@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, raise_memory_error, resized, zeroed
 from ..arrays cimport view
+from ..parts cimport Owner
 from ..schema cimport Schema
 from ..split cimport ONE_VALUE, VALUES
 from ..value_sets cimport (
@@ -57,7 +58,7 @@ cdef void drop_set(Node* node) noexcept nogil:
         node.split.nominal = 0
 
 
-cdef class SharedTrees:
+cdef class SharedTrees(Owner):
     """Nodes and leaves, with reference counts. Pointers to nodes are valid until the next new one.
 
     Parameters
@@ -76,8 +77,6 @@ cdef class SharedTrees:
             if self.nodes[node].leaf != NULL:
                 free_leaf(self.nodes[node].leaf)
             drop_set(&self.nodes[node])
-        free(self.nodes)
-        free(self.stack)
 
     # --- Nodes and leaves -------------------------------------------------------------------
 
@@ -99,8 +98,8 @@ cdef class SharedTrees:
                 if node > INT_MAX // 2:
                     raise_memory_error()
                 capacity = node + node // 4 + 1
-                self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
-                self.stack = <int*>resized(self.stack, capacity, sizeof(int))
+                self.resize(&self.nodes, capacity, sizeof(Node))
+                self.resize(&self.stack, capacity, sizeof(int))
                 self.capacity = capacity
             self.n_nodes += 1
         memset(&self.nodes[node], 0, sizeof(Node))
@@ -353,12 +352,8 @@ cdef class SharedTrees:
                     values_at(self.nodes[node].split.threshold).n)
         n_slots = sum([self.nodes[node].leaf.capacity for node in range(self.n_nodes)
                        if self.nodes[node].leaf != NULL])
-        return (
-            object.__sizeof__(self)
-            + <size_t>self.capacity * (sizeof(Node) + sizeof(int)) + n_slots * sizeof(int)
-            + <size_t>self.leaves_in_use * (sizeof(Leaf) + 2 * self.width * sizeof(double))
-            + sum(sets.values())
-        )
+        return (super().__sizeof__() + n_slots * sizeof(int) + sum(sets.values())
+                + <size_t>self.leaves_in_use * (sizeof(Leaf) + 2 * self.width * sizeof(double)))
 
 
 cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict fields):

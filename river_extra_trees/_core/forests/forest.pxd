@@ -27,18 +27,18 @@ from ..window cimport Window
 
 
 cdef class Forest(WindowEnsemble):
-    cdef readonly int batch_size    # number of samples of a batch
-    cdef readonly Trees root_statistics     # one leaf with all samples: prediction of empty trees
-    cdef readonly uint64_t n_batches    # number of batches on which the trees have grown
-    cdef readonly int n_early       # samples of the first batch on which early trees grow or have
+    cdef public int batch_size      # number of samples of a batch
+    cdef public Trees root_statistics       # one leaf with all samples: prediction of empty trees
+    cdef public uint64_t n_batches  # number of batches on which the trees have grown
+    cdef public int n_early         # samples of the first batch on which early trees grow or have
                                     #   grown
-    cdef readonly int n_waiting     # number of trees, the last ones, that have yet to grow
-    cdef readonly int n_per_step    # number of them that grow after a sample
-    cdef readonly int n_tried       # number of features that their splits visit; 0 for all
-    cdef object plan                # while trees wait, per tree: what the family needs to know;
+    cdef public int n_waiting       # number of trees, the last ones, that have yet to grow
+    cdef public int n_per_step      # number of them that grow after a sample
+    cdef public int n_tried         # number of features that their splits visit; 0 for all
+    cdef public object plan         # while trees wait, per tree: what the family needs to know;
                                     #   maximum depth
-    cdef readonly bint published    # learn and vote as the published program does
-    cdef readonly bint bagging      # whether each tree learns random numbers of copies
+    cdef public bint published      # learn and vote as the published program does
+    cdef public bint bagging        # whether each tree learns random numbers of copies
     cdef int* bags                  # bags[tree * batch_size + position]: copies in this batch; NULL
                                     #   without bagging or before the first sample of the batch
     cdef double* sums               # scratch: votes per class
@@ -97,9 +97,6 @@ cdef class Forest(WindowEnsemble):
 
     # Whether a leaf votes for its largest class alone.
     cdef bint votes_by_majority(self) noexcept nogil
-
-    cdef dict views(self)
-    cdef int load(self, dict fields) except -1
 
 
 cdef class ForestExplanations(VoteExplanations):

@@ -11,7 +11,7 @@ from copy import deepcopy
 import numpy as np
 
 from ..ahead cimport AHEAD, LONG_AHEAD, Ahead
-from ..allocation cimport free, product, resized, zeroed
+from ..allocation cimport product
 from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
@@ -30,7 +30,7 @@ from ..tree cimport (
 from ..trees cimport Trees
 from ..window cimport Window
 
-from ..state import State, fields_of, require
+from ..state import require
 
 cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
@@ -46,7 +46,7 @@ FIELDS = {
     "trees": ("part", Trees), "root_statistics": ("part", Trees),
     "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
     "n_tried": ("whole", 0, 2**31 - 1),
-    "history": ("parts", ValueHistory),
+    "history": ("part", ValueHistory),
     "plan": ("whole_numbers", np.int64, None, 2, {"least": 0, "most": 2**31 - 1}),
 }
 
@@ -68,11 +68,6 @@ cdef class Forest(WindowEnsemble):
             self.trees.add_tree()
         self.reserve_sums(1)
         return 0
-
-    def __dealloc__(self):
-        free(self.sums)
-        free(self.bags)
-        free(self.reached)
 
     # --- Learning -----------------------------------------------------------------------------
 
@@ -156,8 +151,7 @@ cdef class Forest(WindowEnsemble):
     cdef int make_bags(self) except -1:
         """Draw the bags of this batch, unless they are drawn already."""
         if self.bagging and self.bags == NULL:
-            self.bags = <int*>zeroed(
-                product(self.trees.n_trees, self.batch_size), sizeof(int))
+            self.renew(&self.bags, product(self.trees.n_trees, self.batch_size), sizeof(int))
             self.draw_bags()
         return 0
 
@@ -402,9 +396,9 @@ cdef class Forest(WindowEnsemble):
 
     cdef int reserve_sums(self, int n_labels) except -1:
         """Allocate memory for the votes for n labels, and the leaves of one row."""
-        self.reached = <int*>resized(self.reached, max(1, self.trees.n_trees), sizeof(int))
+        self.resize(&self.reached, max(1, self.trees.n_trees), sizeof(int))
         if n_labels > self.n_sums:
-            self.sums = <double*>resized(self.sums, n_labels, sizeof(double))
+            self.resize(&self.sums, n_labels, sizeof(double))
             self.n_sums = n_labels
         return 0
 
@@ -484,12 +478,6 @@ cdef class Forest(WindowEnsemble):
 
     # --- State --------------------------------------------------------------------------------
 
-    def __sizeof__(self):
-        cdef size_t n_counts = 0 if self.bags == NULL else (
-            <size_t>self.trees.n_trees * self.batch_size)
-        return (object.__sizeof__(self) + self.n_sums * sizeof(double)
-                + (n_counts + max(1, self.trees.n_trees)) * sizeof(int))
-
     def settings(self):
         """The arguments of the constructor."""
         return {"n_trees": self.trees.n_trees, "regression": self.regression,
@@ -499,38 +487,12 @@ cdef class Forest(WindowEnsemble):
     FIELDS = FIELDS
     DEFAULTS = {"regression": False, "published": False, "bagging": False, "fading": 1.0,
                 "n_batches": 0, "n_early": 0, "n_waiting": 0, "n_per_step": 0, "n_tried": 0,
-                "plan": NO_PLAN, "history": []}
-
-    cdef dict views(self):
-        """The fields that are no attributes; of the arrays, their memory."""
-        return {"plan": self.plan, "history": self.saved_history()}
-
-    cdef dict fields(self):
-        return fields_of(self, self.FIELDS, self.views())
-
-    @classmethod
-    def restored(cls, values):
-        """The forest of a state."""
-        cdef Forest forest = cls.__new__(cls)
-        forest.load(State(cls.__name__, values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS))
-        forest.check_structure()
-        forest.reserve_sums(max(1, <int>len(forest.labels)))
-        return forest
+                "plan": NO_PLAN}
 
     cdef int load(self, dict fields) except -1:
-        """Take over the fields of a state; `check_structure` checks their consistency."""
-        self.regression, self.published = fields["regression"], fields["published"]
-        self.bagging, self.fading = fields["bagging"], fields["fading"]
-        self.batch_size, self.seed = fields["batch_size"], fields["seed"]
-        self.n_batches, self.n_early = fields["n_batches"], fields["n_early"]
-        self.schema, self.labels = fields["schema"], fields["labels"]
-        self.window = fields["window"]
-        self.history = self.history_of(fields["history"])
-        self.n_waiting, self.n_per_step = fields["n_waiting"], fields["n_per_step"]
-        self.n_tried, self.plan = fields["n_tried"], fields["plan"]
-        self.trees = fields["trees"]
-        self.root_statistics = fields["root_statistics"]
+        WindowEnsemble.load(self, fields)
         require(self.n_gathered() <= self.batch_size, "Forest: the batch has too many samples")
+        self.reserve_sums(max(1, <int>len(self.labels)))
         return 0
 
     cdef int check_structure(self) except -1:

@@ -8,10 +8,11 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
-from ..allocation cimport free, product, resized
+from ..allocation cimport product
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
+from ..parts cimport Owner
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
@@ -19,12 +20,11 @@ from ..tree cimport Tree, learn, majority, mean_of, plant, trim, walk_slot
 from ..trees cimport Trees
 from .forest cimport Forest
 
-from ..state import LARGEST_COUNT, put_back, require
+from ..state import LARGEST_COUNT, fields_of, require
 
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging (section 3.3): expected copies of a batch
     BAGGING_MAX = 10        # maximum number of copies of a batch
-    STEPS_OF_OLD = 5        # steps of every growth before files held `n_per_step`
 
 LARGEST_TOTAL = 2**31 - 1   # maximum number of copies of all samples of a tree in a file
 
@@ -35,7 +35,7 @@ cdef inline Rng skipped(Rng rng, uint64_t n) noexcept nogil:
     return rng
 
 
-cdef class Retained:
+cdef class Retained(Owner):
     """The samples of the window that one tree retains, and the number of copies of each."""
 
     cdef int* slots             # in the order in which they will be forgotten
@@ -44,17 +44,13 @@ cdef class Retained:
     cdef readonly int64_t total     # number of copies of all samples
     cdef int capacity
 
-    def __dealloc__(self):
-        free(self.slots)
-        free(self.counts)
-
     cdef int add(self, int slot, int count) except -1 nogil:
         """Retain a sample."""
         cdef int capacity = self.capacity
         if self.n == capacity:
             capacity = max(4, capacity + capacity // 2)
-            self.slots = <int*>resized(self.slots, capacity, sizeof(int))
-            self.counts = <int*>resized(self.counts, capacity, sizeof(int))
+            self.resize(&self.slots, capacity, sizeof(int))
+            self.resize(&self.counts, capacity, sizeof(int))
             self.capacity = capacity
         self.slots[self.n] = slot
         self.counts[self.n] = count
@@ -101,9 +97,6 @@ cdef class Retained:
         """The retained (slot, copies), in order of forgetting."""
         return [(self.slots[i], self.counts[i]) for i in range(self.n)]
 
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 2 * self.capacity * sizeof(int)
-
 
 cdef class ForgetfulForest(Forest):
     """Trees that are grown again after each batch, on the samples that they retain.
@@ -133,9 +126,9 @@ cdef class ForgetfulForest(Forest):
         Maximum number of columns.
     """
 
-    cdef readonly bint subsets          # whether each tree uses a random subset of the features
+    cdef public bint subsets            # whether each tree uses a random subset of the features
     cdef readonly list retained         # of Retained, per tree
-    cdef readonly list created_at       # per tree: batch in which its features were drawn
+    cdef public object created_at       # per tree: batch in which its features were drawn
     # State of the Python code, as plain values; it belongs to the last batch.
     cdef public list parameters         # per tree: state of AdaptParameters (appendix B)
     cdef public object drift            # state of the drift test of a forest
@@ -151,18 +144,15 @@ cdef class ForgetfulForest(Forest):
         self.subsets = subsets
         self.bagging = bagging
         self.retained = [Retained() for _ in range(n_trees)]
-        self.created_at = [0] * n_trees
+        self.created_at = np.zeros(n_trees, np.int64)
         self.parameters = [None] * n_trees
-
-    def __dealloc__(self):
-        free(self.answers)
 
     cdef int reserve_answers(self, int n) except -1 nogil:
         """Allocate memory for the predictions of n samples of this batch."""
         cdef size_t width = self.trees.n_trees + 2
         if n > self.n_answers:
             n = max(n, min(max(4, n + n // 2), self.batch_size))
-            self.answers = <double*>resized(self.answers, product(n, width), sizeof(double))
+            self.resize(&self.answers, product(n, width), sizeof(double))
             self.n_answers = n
         return 0
 
@@ -483,15 +473,11 @@ cdef class ForgetfulForest(Forest):
     cdef Learner serving_copy(self):
         cdef ForgetfulForest copy = Forest.serving_copy(self)
         copy.retained = [Retained() for _ in range(copy.trees.n_trees)]
-        copy.created_at = [0] * copy.trees.n_trees
+        copy.created_at = np.zeros(copy.trees.n_trees, np.int64)
         copy.parameters = list(self.parameters)
         return copy
 
     # --- State --------------------------------------------------------------------------------
-
-    def __sizeof__(self):
-        cdef size_t n_trees = self.trees.n_trees
-        return super().__sizeof__() + self.n_answers * (n_trees + 2) * sizeof(double)
 
     def settings(self):
         return {**super().settings(), "subsets": self.subsets,
@@ -507,36 +493,34 @@ cdef class ForgetfulForest(Forest):
     DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None}
 
     cdef dict views(self):
+        return {"answers": self.answers_so_far()}
+
+    cdef dict fields(self):
         """The samples are numbered in order of arrival, so that equal forests have equal states."""
         number_of = {slot: number for number, slot in enumerate(self.window.slots())}
         samples = [retained.samples() for retained in self.retained]
-        return {
-            "created_at": np.array(self.created_at, np.int64),
-            "n_retained": np.array([len(each) for each in samples], np.int32),
+        return fields_of(self, self.FIELDS, {
+            **self.views(), "n_retained": np.array([len(each) for each in samples], np.int32),
             "retained": np.array([(number_of[slot], copies) for each in samples
                                   for slot, copies in each], np.int32).reshape(-1, 2),
-            "answers": self.answers_so_far(), **Forest.views(self),
-        }
+        })
 
     cdef int load(self, dict fields) except -1:
         """The slots of a loaded window are the numbers of its samples."""
         cdef Retained retained
         cdef int slot, count
+        samples, ends = fields.pop("retained"), np.cumsum(fields.pop("n_retained"), dtype=np.int64)
+        self.trees, self.window = fields["trees"], fields["window"]
+        self.batch_size = fields["batch_size"]
+        self.reserve_answers(max(1, self.n_gathered()))
         Forest.load(self, fields)
         n_trees = self.trees.n_trees
-        require(len(fields["created_at"]) == n_trees and len(fields["parameters"]) == n_trees,
+        require({n_trees} == {len(self.created_at), len(self.parameters), len(ends)},
                 "ForgetfulForest: something of a tree is missing")
-        self.subsets, self.created_at = fields["subsets"], fields["created_at"].tolist()
-        self.parameters, self.drift = fields["parameters"], fields["drift"]
-        if self.n_waiting and not self.n_per_step:
-            self.n_per_step = -(-n_trees // min(<int>STEPS_OF_OLD, self.batch_size))
-        self.reserve_answers(max(1, self.n_gathered()))
-        put_back({"answers": self.answers_so_far()}, fields)
-        ends = np.cumsum(fields["n_retained"], dtype=np.int64)
-        require(n_trees > 0 and ends[n_trees - 1] == len(fields["retained"]),
+        require(n_trees > 0 and ends[n_trees - 1] == len(samples),
                 "ForgetfulForest: n_retained must sum to the length of retained")
         self.retained = [Retained() for _ in range(n_trees)]
-        for retained, part in zip(self.retained, np.split(fields["retained"], ends[: n_trees - 1])):
+        for retained, part in zip(self.retained, np.split(samples, ends[: n_trees - 1])):
             for slot, count in part:
                 retained.add(slot, count)
         return 0

@@ -5,7 +5,6 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from ..allocation cimport free, resized
 from ..arrays cimport view
 from ..cart.distinct cimport find_distinct
 from ..cart.renewal cimport renew_sets
@@ -17,7 +16,7 @@ from ..trees cimport Trees
 from ..window cimport Window
 from .forest cimport Forest
 
-from ..state import put_back, require
+from ..state import require
 
 
 cdef inline double loss_of(const Tree* tree, bint regression, int leaf, double target,
@@ -54,7 +53,7 @@ cdef class StreamForest(Forest):
         Decay factor of the weights of a leaf, per sample that it learns.
     """
 
-    cdef Window full                    # the last batch, while trees wait to grow on it
+    cdef public Window full             # the last batch, while trees wait to grow on it
     cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
@@ -63,15 +62,9 @@ cdef class StreamForest(Forest):
         self.bagging = bagging
         self.reserve_losses()
 
-    def __dealloc__(self):
-        free(self.losses)
-
     cdef int reserve_losses(self) except -1:
         """Allocate the losses, all zero."""
-        cdef size_t n = self.trees.n_trees
-        self.losses = <double*>resized(self.losses, n + 1, sizeof(double))
-        memset(self.losses, 0, n * sizeof(double))
-        return 0
+        return self.renew(&self.losses, self.trees.n_trees + 1, sizeof(double))
 
     # --- One sample ---------------------------------------------------------------------------
 
@@ -285,32 +278,25 @@ cdef class StreamForest(Forest):
 
     # --- State --------------------------------------------------------------------------------
 
-    def __sizeof__(self):
-        return super().__sizeof__() + (self.trees.n_trees + 1) * sizeof(double)
-
     def settings(self):
         return {**super().settings(), "fading": self.fading}
 
     FIELDS = {**Forest.FIELDS, "losses": ("numbers", "trees", {"least": 0.0}),
-              "full": ("parts", Window)}
-    DEFAULTS = {**Forest.DEFAULTS, "full": []}
+              "full": ("part_or_none", Window)}
+    DEFAULTS = {**Forest.DEFAULTS, "full": None}
 
     cdef dict views(self):
         # Heavy samples with large errors lose more than floats hold; losses are only compared.
-        return {"losses": view(self.losses, "f8", (self.trees.n_trees,)),
-                "full": [] if self.full is None else [self.full], **Forest.views(self)}
+        return {"losses": view(self.losses, "f8", (self.trees.n_trees,))}
 
     cdef int load(self, dict fields) except -1:
-        Forest.load(self, fields)
-        require(len(fields["losses"]) == self.trees.n_trees, "StreamForest: a tree has no loss")
+        self.trees = fields["trees"]
         self.reserve_losses()
-        put_back({"losses": self.views()["losses"]}, fields)
-        require(len(fields["full"]) == (self.n_waiting > 0 and self.n_batches > 0),
-                "StreamForest: trees wait without a batch")
-        self.full = fields["full"][0] if fields["full"] else None
-        return 0
+        return Forest.load(self, fields)
 
     cdef int check_structure(self) except -1:
+        require((self.full is None) == (self.n_waiting == 0 or self.n_batches == 0),
+                "StreamForest: trees wait without a batch")
         Forest.check_structure(self)
         for window in [self.window] if self.full is None else [self.window, self.full]:
             require(window.slots() == list(range(window.size)) and window.n_sorted == 0,

@@ -25,7 +25,6 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove, memset
 
 from ..ahead cimport Ahead
-from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
@@ -49,7 +48,7 @@ from ..trees cimport Trees
 from ..window cimport Window
 from .proximal cimport hard_threshold, position_to_drop, project_simplex, soft_threshold
 
-from ..state import LARGEST_FLOAT, SMALLEST, State, fields_of, put_back, require
+from ..state import LARGEST_FLOAT, SMALLEST, fields_of, put_back, require
 
 cdef enum:
     MAX_MODELS = 10_000     # of a restored ensemble
@@ -85,13 +84,13 @@ SETTINGS = {        # the arguments of the constructor: how they are read
 }
 FIELDS = {
     **SETTINGS, "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
-    "room": ("array", np.uint8, "window_size"),     # so that the file bounds the memory
+    "room": ("array", np.uint8, None),      # so that the file bounds the memory
     "trees": ("part", Trees), "weights": ("numbers", "trees"),
     "hits": ("numbers", "trees", SUMS),
     "births": ("array", np.int64, "trees"), "gram": ("numbers", "trees", "trees", SUMS),
     "total_weight": ("number", SUMS), "since_rebuild": ("whole", 0, 2**31 - 1),
     "n_trained": ("whole",),
-    "history": ("parts", ValueHistory),
+    "history": ("part", ValueHistory),
 }
 
 
@@ -155,12 +154,11 @@ cdef class Shrubs(WindowEnsemble):
     cdef double scale
     cdef int since_rebuild      # samples since the last `rebuild` of gram and hits
 
-    def __cinit__(self, *, bint regression, int n_models, int window_size, loss="mse",
-                  step_size=0.1, rho=None, int rounds=1, bint project_each_round=False,
-                  max_depth=None, max_features=None, bint shuffled=False, int update_interval=1,
-                  retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
-                  double node_penalty=0.0, seed=0):
-        begin_tree(&self.newcomer)
+    def __init__(self, *, bint regression, int n_models, int window_size, loss="mse",
+                 step_size=0.1, rho=None, int rounds=1, bint project_each_round=False,
+                 max_depth=None, max_features=None, bint shuffled=False, int update_interval=1,
+                 retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
+                 double node_penalty=0.0, seed=0):
         self.regression, self.fading = regression, 1.0
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
@@ -176,6 +174,9 @@ cdef class Shrubs(WindowEnsemble):
         self.max_features = max_features
         self.rule_of_features = max_features_of(max_features)
         self.allocate(n_models + 1)
+
+    def __cinit__(self, *_, **__):
+        begin_tree(&self.newcomer)
 
     cdef void let_grow(self, Window window, Trees trees, ValueHistory history) noexcept:
         """Set samples and trees of the ensemble and its splitter."""
@@ -193,7 +194,7 @@ cdef class Shrubs(WindowEnsemble):
 
     cdef int allocate(self, size_t stride) except -1:
         """Allocate all arrays over the trees."""
-        self.weights = <double*>zeroed(block_size(stride, self.window_size), 1)
+        self.renew(&self.weights, block_size(stride, self.window_size), 1)
         self.hits = self.weights + stride
         self.gradient = self.hits + stride
         self.gram = self.gradient + stride
@@ -206,15 +207,10 @@ cdef class Shrubs(WindowEnsemble):
         return self.trees.reserve_trees(<int>stride)
 
     def __dealloc__(self):
-        free(self.weights)
-        free(self.outputs)
         free_tree(&self.newcomer)
 
     def __sizeof__(self):
-        cdef size_t stride = self.n_models + 1
-        return (object.__sizeof__(self) + block_size(stride, self.window_size)
-                + self.width_capacity * (stride + 2) * sizeof(double)
-                + bytes_of_tree(&self.newcomer, &self.trees.kind))
+        return super().__sizeof__() + bytes_of_tree(&self.newcomer, &self.trees.kind)
 
     # --- Learning: Algorithm 1 ----------------------------------------------------------------
 
@@ -222,7 +218,7 @@ cdef class Shrubs(WindowEnsemble):
         """Make room for the outputs of `width` classes."""
         cdef size_t stride = self.n_models + 1
         if width > self.width_capacity:
-            self.outputs = <double*>resized(self.outputs, width * (stride + 2), sizeof(double))
+            self.resize(&self.outputs, width * (stride + 2), sizeof(double))
             self.slopes = self.outputs + width * stride
             self.counts = self.slopes + width
             self.width_capacity = width
@@ -693,26 +689,16 @@ cdef class Shrubs(WindowEnsemble):
         return fields_of(self, FIELDS, {
             **self.settings(), **self.views(), "room": np.zeros(self.window_size, np.uint8),
             "total_weight": self.total_weight, "since_rebuild": self.since_rebuild,
-            "history": self.saved_history(),
         })
 
-    DEFAULTS = {"history": []}
-
-    @classmethod
-    def restored(cls, values):
-        """Make an ensemble from its state."""
-        cdef Shrubs shrubs
-        state = State("Shrubs", values, FIELDS, cls.DEFAULTS)
-        settings = state.read(SETTINGS)
-        fields = state.read(FIELDS, window_size=settings["window_size"])
-        shrubs = Shrubs(**settings)
-        shrubs.load(fields)
-        return shrubs
+    FIELDS = FIELDS
 
     cdef int load(self, dict fields) except -1:
         cdef int k
+        require(len(fields["room"]) == fields["window_size"], "Shrubs: there is no such window")
+        self.__init__(**{name: fields[name] for name in SETTINGS})
         self.schema, self.labels = fields["schema"], fields["labels"]
-        self.let_grow(fields["window"], fields["trees"], self.history_of(fields["history"]))
+        self.let_grow(fields["window"], fields["trees"], fields["history"])
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0, 0, 0)
         require(self.trees.n_trees == len(fields["weights"]) <= self.n_models,
@@ -728,7 +714,7 @@ cdef class Shrubs(WindowEnsemble):
         self.check_samples()
         for k in range(self.trees.n_trees):
             self.find_leaves(k)
-        return self.check_structure()
+        return 0
 
     cdef void find_leaves(self, int tree) noexcept nogil:
         """Compute the leaf of every sample of the window in a tree."""

@@ -50,8 +50,7 @@ STATES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("state", "changes", "problem"),
     [
-        ("two trees wait", {"n_per_step": 0}, ""),  # in a file of the first version
-        ("two trees wait", {"n_per_step": 0, "n_waiting": 4}, "have to grow"),
+        ("two trees wait", {"n_per_step": 0}, "before the batch ends"),
         ("two trees wait", {"n_per_step": 2**30}, "have to grow"),
         ("two trees wait", {"batch_size": 2}, "before the batch ends"),
         ("two trees wait", {"n_waiting": 4}, "have to grow"),

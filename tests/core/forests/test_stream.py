@@ -119,7 +119,7 @@ def test_trees_that_waited_are_those_that_grow_at_once(
         ({"n_waiting": 8}, "have to grow"),
         ({"n_per_step": 1}, ""),
         ({"n_per_step": 0}, "before the batch ends"),
-        ({"full": []}, "without a batch"),
+        ({"full": None}, "without a batch"),
         ({"n_waiting": 0}, "without a batch"),
         ({"n_batches": 0}, "without a batch"),
         ({"plan": np.zeros((2, 2), np.int64)}, "without a plan"),
@@ -145,4 +145,4 @@ def test_a_last_batch_that_is_not_full_is_refused(monkeypatch: pytest.MonkeyPatc
         model.learn_one(x, y)
     values = model._core.state()
     with pytest.raises(StateError, match="not full"):
-        StreamForest.restored({**values, "full": [model._core.window]})
+        StreamForest.restored({**values, "full": model._core.window})
