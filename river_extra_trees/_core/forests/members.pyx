@@ -1,7 +1,7 @@
 """Which label follows which. See the header."""
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from ..allocation cimport free, zeroed
 from ..arrays cimport view
