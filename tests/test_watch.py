@@ -96,6 +96,16 @@ def test_evidence_is_that_of_the_naive_version(signal: str) -> None:
         assert fast.state()["ratios"] == pytest.approx(slow.ratios, rel=1e-12)
 
 
+@pytest.mark.parametrize("unit", [2.0**-400, 2.0**-130, 2.0**130, 2.0**400])
+def test_evidence_does_not_depend_on_the_unit_of_a_loss(unit: float) -> None:
+    one, other = (Evidence(500.0, random.Random(1), 4) for _ in range(2))
+    rng = random.Random(0)
+    for i in range(600):
+        number = abs(rng.gauss(1.0 if i < 500 else 3.0, 1.0))
+        assert one.update(number) == other.update(unit * number)
+    assert other.means() == tuple(unit * mean for mean in one.means())
+
+
 def test_a_bet_earns_one_on_average() -> None:
     """Over uniform p-values: the integral of the bets from 0 to 1 is 1."""
     for i, strength in enumerate(STRENGTHS):

@@ -18,8 +18,8 @@ Then the blocks of this signal are made twice as long, until they hardly depend 
 signal whose longest blocks still do moves by itself, such as a clock, and is not tested. After many
 blocks that do not, they are made shorter again.
 
-compared    float[MOST]: the numbers that the latest one is compared with, a ring that begins at
-            `oldest`. Floats, since a watch reads them when the caches hold other memory
+compared    double[MOST]: the numbers that the latest one is compared with, a ring that begins at
+            `oldest`. Floats would not hold the losses of targets in some units
 waiting     double[WAITING]: the latest numbers, a ring; they wait to be compared with
 ratios      double[N_BETS]: R_s for each strength s
 """
@@ -39,7 +39,7 @@ cdef class Evidence:
     cdef public int level           # blocks consist of 2**level shortest blocks
     cdef readonly long long n       # numbers since the blocks have their length
     cdef double ratios[N_BETS]
-    cdef float compared[MOST]
+    cdef double compared[MOST]
     cdef double waiting[WAITING]
     cdef int n_compared, oldest, n_waiting, next_waiting
 

@@ -19,7 +19,6 @@ STRENGTHS = (0.2, 0.5, 0.8)     # of the bets
 # So that their mean is 1.
 cdef double[N_BETS] factors = [math.sin(math.pi * s) / (math.pi * s) for s in STRENGTHS]
 cdef double NEAREST = 1e-12     # of a p-value to 0 and 1
-cdef double LARGEST = 3e38      # that a float holds
 
 
 @cython.final
@@ -110,17 +109,16 @@ cdef class Evidence:
         """The conformal p-value of a number."""
         cdef int i, n = self.n_compared, n_larger = 0, n_least = 0
         cdef double drawn = self.rng.random()
-        cdef float here = rounded(number)
         for i in range(n):
-            n_larger += self.compared[i] > here
-            n_least += self.compared[i] >= here
+            n_larger += self.compared[i] > number
+            n_least += self.compared[i] >= number
         return (n_larger + drawn * (n_least - n_larger + 1)) / (n + 1)
 
     cpdef keep(self, double number):
         """Let a number wait, and compare with the one that has waited longest."""
-        cdef float waited = <float>self.waiting[self.next_waiting]
+        cdef double waited = self.waiting[self.next_waiting]
         self.n += 1
-        self.waiting[self.next_waiting] = rounded(number)
+        self.waiting[self.next_waiting] = number
         self.next_waiting = (self.next_waiting + 1) % WAITING
         if self.n_waiting < WAITING:
             self.n_waiting += 1
@@ -153,11 +151,6 @@ cdef class Evidence:
         """The mean of the latest numbers, and of those that they are compared with."""
         state = self.state()
         return float(state["waiting"].mean()), float(state["compared"].mean())
-
-
-cdef float rounded(double number) noexcept:
-    """A number as it is compared."""
-    return <float>min(max(number, -LARGEST), LARGEST)
 
 
 cdef void lay_bets(double p, double* earned) noexcept:

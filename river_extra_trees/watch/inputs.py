@@ -30,6 +30,7 @@ N_USUAL = HIGH - USUAL
 COUNTS = ("counts", "usual", "recent")
 PLAIN = (float, int, str, bytes, type(None))  # types of values in files
 LARGEST = sys.float_info.max
+MOST_COUNTED = 2.0**24  # where floats stop: a column that moves by itself is counted for good
 
 Change = tuple[Hashable, float, str]
 
@@ -158,7 +159,7 @@ class Inputs(Bins):
         self.values[:] = [found and values_of(found) for found in state.items("values", n)]
         arrays = State("the bins", state.value("arrays"), (*COUNTS, "edges", "n_usual"))
         for name in COUNTS:
-            getattr(self, name)[...] = arrays.numbers(name, n, BINS, least=0.0, most=LARGEST)
+            getattr(self, name)[...] = arrays.numbers(name, n, BINS, least=0.0, most=MOST_COUNTED)
         self.n_usual[...] = arrays.whole_numbers("n_usual", np.intc, n, most=LARGEST_COUNT)
         require(np.all(self.usual.sum(axis=1) > 0.0), "a column has no usual values")
         self.edges[...] = arrays.numbers("edges", n, N_USUAL + 1, least=-LARGEST)

@@ -9,8 +9,6 @@ import math
 import random
 import statistics
 
-import numpy as np
-
 __all__ = ["Evidence"]
 
 STRENGTHS = (0.2, 0.5, 0.8)  # of the bets
@@ -62,7 +60,6 @@ class Evidence:
 
     def update(self, number: float) -> bool:
         """Take the number of a block; return whether the signal has changed."""
-        number = float(np.float32(number))
         if len(self.ordered) >= LEAST:
             p = self.p_value(number)
             bets = [bet(p, strength) for strength in STRENGTHS]

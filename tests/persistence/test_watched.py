@@ -8,6 +8,7 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
+from river_extra_trees._core.state import StateError
 from river_extra_trees.watch import Alarm
 from tests.test_watch import fed, stream, tree
 from tests.tools import damage
@@ -70,6 +71,16 @@ def test_forged_counts_and_sums_are_refused(place: str, value: Any, problem: str
     content = persistence.save_bytes(fed(MODELS["alone"](), stream(20)))
     with pytest.raises(persistence.ModelFileError, match=problem):
         persistence.load_bytes(damage.with_value(content, place, value))
+
+
+@pytest.mark.parametrize("name", ["counts", "usual", "recent"])
+def test_counts_that_floats_do_not_hold_are_refused(name: str) -> None:
+    restored, (*fixed, state) = fed(MODELS["alone"](), stream(1_000))._inputs.__reduce__()
+    state["arrays"][name][1, 1] = 2.0**24
+    restored(*fixed, state).count()
+    state["arrays"][name][1, 1] += 1.0
+    with pytest.raises(StateError, match=name):
+        restored(*fixed, state)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ But for `seen` and `regressions`, the streams are made: values have a label each
 labels are wrong, so that nothing can be right more often than .95. The columns show accuracy, of
 `useless` also the mean absolute error, of `later` this alone, of `seen` the log loss. The last
 three tables show megabytes of a model and of the process, where each sample has a new value or
-name, or where a label comes after every 20 samples.
+name, or where a label comes after every 40 samples.
 
     python -m examples.benchmarks.studies.categories values
     python -m examples.benchmarks.studies.categories history
@@ -16,8 +16,9 @@ name, or where a label comes after every 20 samples.
     python -m examples.benchmarks.studies.categories seen --samples 6000
     python -m examples.benchmarks.studies.categories regressions
     python -m examples.benchmarks.studies.categories later
-    python -m examples.benchmarks.studies.categories new_values --samples 80000
-    python -m examples.benchmarks.studies.categories new_names --samples 80000
+    python -m examples.benchmarks.studies.categories lives
+    python -m examples.benchmarks.studies.categories new_values --samples 40000
+    python -m examples.benchmarks.studies.categories new_names --samples 40000
     python -m examples.benchmarks.studies.categories new_labels --samples 80000
 """
 
@@ -313,6 +314,42 @@ def of_later(n: int) -> None:
     tables.show(["what it adds", "before", "after: 1st", "2nd", "3rd, 4th twelfth", "rest"], lines)
 
 
+def late_name(n_names: int, n: int) -> Samples:
+    """Yield a name per sample, then always one more, whose number tells the label."""
+    rng = np.random.default_rng(0)
+    for i, (number, other) in enumerate(rng.random((n_names + n, 2)).tolist()):
+        yield {f"name {min(i, n_names)}": number, "z": other}, number > 0.5
+
+
+def one_of_many(n: int, n_columns: int) -> Samples:
+    """Yield numbers of which the first tells the label."""
+    names = [f"x{k}" for k in range(n_columns)]
+    for row in np.random.default_rng(0).normal(size=(n, n_columns)).tolist():
+        yield dict(zip(names, row, strict=True)), row[0] > 0.0
+
+
+def present_or_absent(n: int) -> Samples:
+    for is_there in (np.random.default_rng(0).random(n) < 0.5).tolist():
+        yield {"k": 1} if is_there else {}, is_there
+
+
+def of_lives(n: int) -> None:
+    """Show the accuracy of the default at the end of streams that pass all bounds."""
+    rows = [
+        ("40 values, 10 replaced every 150 samples", passing(n, "slow"), n // 8),
+        ("a name after 16,400 others, of its 2,000 samples", late_name(16_400, 2_000), 1_000),
+        ("a new label every 40 samples, after the 1,024th", passing_labels(9 * n // 4, 40), n // 8),
+        ("present or absent", present_or_absent(2_000), 1_000),
+        ("2,000 numbers of which one tells, samples 100 to 300", one_of_many(300, 2_000), 200),
+    ]
+    tables.show(["stream", "ExtraTreesClassifier"], [
+        [name, share(hits(learner("ExtraTreesClassifier"), samples), last)]
+        for name, samples, last in rows
+    ])  # fmt: skip
+    found = hits(learner("DynamicTreeClassifier"), present_or_absent(2_000))
+    tables.show(["stream", "DynamicTreeClassifier"], [["present or absent", share(found, 1_000)]])
+
+
 def of_columns(n: int) -> None:
     lines = []
     for name, change in [("one of texts", iter), ("one per value", one_hot)]:
@@ -333,7 +370,7 @@ def memory_of(name: str, kind: str, n: int) -> list[str]:
         x: dict[str, Any] = {"number": number}
         if kind != "labels":
             x |= {"value": f"value {i}"} if kind == "values" else {f"name {i}": 1.0}
-        y: Any = f"label {i // 20}" if kind == "labels" else number > 0.5
+        y: Any = f"label {i // 40}" if kind == "labels" else number > 0.5
         model.predict_one(x)
         model.learn_one(x, y if name.endswith("Classifier") else number)
         if i in (n // 4, n // 2, n):
@@ -373,7 +410,10 @@ TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "seen": (of_seen, 6_000),
     "regressions": (of_regressions, 10**6),
     "later": (of_later, 12_000),
-    **{f"new_{kind}": (partial(of_memory, kind), 80_000) for kind in ("values", "names", "labels")},
+    "lives": (of_lives, 20_000),
+    "new_values": (partial(of_memory, "values"), 40_000),
+    "new_names": (partial(of_memory, "names"), 40_000),
+    "new_labels": (partial(of_memory, "labels"), 80_000),
 }
 
 
