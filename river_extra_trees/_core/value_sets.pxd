@@ -12,6 +12,7 @@ A split stores the codes of the values of the node on its lighter side; all othe
 one.
 """
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from .allocation cimport free, malloc, trimmed
@@ -23,7 +24,8 @@ cdef enum:
 cdef struct ValueSet:       # the codes follow, ascending
     int n
     int n_owners            # in `SharedTrees`: how many nodes and proposals have it
-    bint others_left        # where values go that are not among the codes; these go to the other
+    int64_t others_left     # where values go that are not among the codes; these go to the other.
+                            #   A word, so that the codes are aligned as doubles
 
 cdef struct Cuts:           # of the values of a node
     double prior            # SMOOTH times the mean target of the node
