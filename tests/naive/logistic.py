@@ -9,6 +9,7 @@ import numpy as np
 from tests.naive.noise import Feature, Row
 
 RATE, MOST_REGRESSORS, MOST_CELLS = 0.2, 4096, 2**19
+MOST_OF_SAMPLE = 1024
 LARGEST_WEIGHT, MEMORY = 10.0, 100
 INTERCEPT = (-1, None)
 
@@ -63,7 +64,10 @@ class NaiveLogistic:
         shares = self.answer(row, nominal, n_classes)
         errors = [share - (code == y) for code, share in enumerate(shares)]
         self.regressors.setdefault(INTERCEPT, Regressor()).step(weight, errors)
-        for key, value in self.keys(row, nominal):
+        keys = list(self.keys(row, nominal))
+        for key, value in keys:
+            if key not in self.regressors and len(keys) > MOST_OF_SAMPLE:
+                continue
             if key not in self.regressors:
                 if len(self.regressors) == min(MOST_REGRESSORS, MOST_CELLS // n_classes):
                     self.forget()

@@ -16,7 +16,8 @@ mean of the weights, and at most LARGEST_WEIGHT: G keeps the square of v, so one
 would all but end the steps.
 
 A sample costs its own regressors only, however many are known. If a new one makes them too many,
-those met least recently are forgotten, half of them at least.
+those met least recently are forgotten, half of them at least. A sample of more than MOST_OF_SAMPLE
+values adds none: it would displace those of all others.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -27,6 +28,7 @@ from .running cimport Running
 
 cdef enum:
     MOST_REGRESSORS = 4096
+    MOST_OF_SAMPLE = 1024
     MOST_CELLS = 1 << 19    # regressors times classes
 
 cdef struct Regressor:

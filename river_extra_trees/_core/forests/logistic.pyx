@@ -222,9 +222,11 @@ cdef class LogisticRegression:
     cdef int learn(self, const double* row, const int* columns, int n, Schema schema, int code,
                    double weight, const double* shares) except -1 nogil:
         """Learn a row, after `fit`."""
-        cdef int k, place, column
+        cdef int k, place, column, n_values = 0
         cdef double value
         cdef Regressor* regressor
+        for k in range(n if n > MOST_OF_SAMPLE else 0):
+            n_values += row[columns[k]] == row[columns[k]]
         weight = self.relative(weight)
         self.step(0, weight, shares, code)
         for k in range(n):
@@ -233,6 +235,8 @@ cdef class LogisticRegression:
                 continue
             value = code_of(schema, column, row[column])
             place = self.place_of(column, value)
+            if place < 0 and n_values > MOST_OF_SAMPLE:
+                continue
             if place < 0:
                 place = self.add(column, value)
             regressor = &self.regressors[place]

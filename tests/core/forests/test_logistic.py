@@ -129,3 +129,18 @@ def test_a_new_label_has_no_slopes_of_the_one_that_had_its_code() -> None:
     state, code = model._core.logistic.state(), model._core.labels.labels.index(6)
     assert len(model._core.labels.labels) == len(state["columns"]) == 6
     assert np.flatnonzero(state["squares"][:, code]).tolist() == [0, 1]
+
+
+def test_a_wide_sample_displaces_no_regressor() -> None:
+    """It adds none; in a frame, where all rows have its columns, rows of a few values do."""
+    rows = [{"a": float(i % 3)} for i in range(20)]
+    rows.append({"a": 1.0} | {f"w{j}": float(j) for j in range(1100)})
+    rows.append({"a": 2.0, "b": 1.0})
+    labels = [i % 2 == 0 for i in range(len(rows))]
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
+    frames = model.clone()
+    for x, y in zip(rows, labels, strict=True):
+        model.learn_one(x, y)
+    frames.learn_many(pd.DataFrame(rows), pd.Series(labels))
+    for each in model, frames:  # the intercept, a and b
+        assert len(each._core.logistic.state()["columns"]) == 3
