@@ -83,6 +83,7 @@ cdef class Candidates(LaneRows):
     cdef const double* own_targets(self) noexcept nogil
     cdef void visit_value(self, int column, int n, int number) noexcept nogil
     cdef void visit_cut(self, int column, int n) noexcept nogil
+    cdef void fill_sides(self, int n, int number, int cut, int top) noexcept nogil
     cdef int top_segment(self) noexcept nogil
     cdef bint order_values(self) noexcept nogil
     cdef bint name_values(self, Split* split) noexcept nogil
@@ -101,6 +102,11 @@ cdef class Candidates(LaneRows):
             side.counts[0] += self.weights[i] * self.targets[i]
         else:
             side.counts[self.codes[i]] += self.weights[i]
+
+    @cython.final
+    cdef inline bint are_counts(self) noexcept nogil:
+        """Whether all weights are 1 and the sums of a side are counts of samples."""
+        return self.is_plain and self.criterion != VARIANCE
 
     @cython.final
     cdef inline void clear_sides(self) noexcept nogil:

@@ -175,16 +175,11 @@ cdef class Candidates(LaneRows):
         The threshold of the candidate is the number of the cut, see `name_values`. Without evidence
         for it, the value of a random sample is split from all others.
         """
-        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top = self.top_segment(), i, n_left = 0
-        cdef double target
+        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top = self.top_segment(), n_left = 0
         if self.order_values():
             n_left = self.node_values.n_left(cut)
         if min(n_left, n - n_left) >= max(1, self.min_samples_leaf):
-            self.clear_sides()
-            for i in range(n):
-                target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
-                self.add(&self.left if self.node_values.is_left_without(
-                    self.spare[i], self.weights[i], target, cut) else &self.right, i)
+            self.fill_sides(n, -1, cut, top)
             if self.is_smaller_left(top):
                 self.offer(column, cut, VALUES, False)
                 return
@@ -192,13 +187,41 @@ cdef class Candidates(LaneRows):
 
     cdef void visit_value(self, int column, int n, int number) noexcept nogil:
         """Evaluate the split of a nominal value, or of the missing ones, from all others."""
-        cdef int i
-        self.clear_sides()
-        for i in range(n):
-            self.add(&self.left if self.spare[i] == number else &self.right, i)
+        self.fill_sides(n, number, 0, 0)
         # No value has the code NO_VALUE, so that split separates missing values from all others.
         self.offer(column, self.node_values.codes[number], ONE_VALUE,
                    self.node_values.missing == number)
+
+    cdef void fill_sides(self, int n, int number, int cut, int top) noexcept nogil:
+        """Fill the sides of the split of a value; of a cut, if the number is -1.
+
+        Samples of a segment and a value are alike if all weights are 1: they are only counted.
+        """
+        cdef int i, s, k, at = 0, n_left
+        cdef bint is_left
+        cdef double target
+        cdef uint8_t* goes_left = <uint8_t*>self.node_values.table     # by value
+        self.clear_sides()
+        if not self.are_counts():
+            for i in range(n):
+                target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
+                is_left = self.spare[i] == number if number >= 0 else (
+                    self.node_values.is_left_without(self.spare[i], self.weights[i], target, cut))
+                self.add(&self.left if is_left else &self.right, i)
+            return
+        for s in range(self.task.n_segments):
+            if s == 0 or number < 0 and (s == top or s == top + 1):     # the target changes
+                for k in range(self.node_values.n_values):
+                    goes_left[k] = k == number if number >= 0 else (
+                        self.node_values.is_left_without(k, 1.0, s == top, cut))
+            n_left = 0
+            for i in range(at, at + self.own[s].n):
+                n_left += goes_left[self.spare[i]]
+            at += self.own[s].n
+            self.left.counts[s], self.right.counts[s] = n_left, self.own[s].n - n_left
+            self.left.n += n_left
+        self.right.n = n - self.left.n
+        self.left.weight, self.right.weight = self.left.n, self.right.n
 
     cdef int top_segment(self) noexcept nogil:
         """The first of the heaviest segments: its samples have the target 1."""
@@ -206,7 +229,11 @@ cdef class Candidates(LaneRows):
 
     cdef bint order_values(self) noexcept nogil:
         """Order the values that were numbered; return whether there is an order."""
-        cdef int top = self.top_segment()
+        cdef int top = self.top_segment(), s, at = 0
+        if self.are_counts():
+            for s in range(top):
+                at += self.own[s].n
+            return self.node_values.order_counts(self.spare + at, self.own[top].n, self.task.n)
         return self.node_values.order(self.spare, self.weights, self.codes, self.own_targets(), top,
                                       self.node.counts[top], self.node.weight)
 

@@ -38,6 +38,8 @@ cdef class NodeValues:
                         const double* targets) noexcept nogil
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
                     const double* targets, int top, double total, double weight) noexcept nogil
+    cdef bint order_counts(self, const int* numbers, int n, int n_samples) noexcept nogil
+    cdef bint find_cuts(self, double mean) noexcept nogil
     cdef bint is_left(self, int number, int cut) noexcept nogil
     cdef bint is_left_without(self, int number, double weight, double target,
                               int cut) noexcept nogil

@@ -2,11 +2,10 @@
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from ..allocation cimport carve, product
-from ..rng cimport mix
 from ..sorting cimport sort_slots
 from ..split cimport NO_VALUE
 from ..value_sets cimport N_CUTS, SMOOTH, ValueSet, codes_of, cut_of, new_values, smoothed
@@ -32,12 +31,13 @@ cdef class NodeValues:
     cdef void number(self, const double* values, int n, uint64_t salt, int* found) noexcept nogil:
         """Number the values of n samples: found[i] is the number of the value of sample i.
 
-        The salt decides where the table holds a value, and nothing else.
+        The salt decides where the table holds a value, and nothing else: the product with an odd
+        random number spreads any values in its upper bits.
         """
-        cdef int i, k
-        cdef uint64_t at, mask = 1
+        cdef int i, k, shift = 63
+        cdef uint64_t at, mask = 2, factor = salt | 1
         while mask < 2 * <uint64_t>n:
-            mask *= 2
+            mask, shift = 2 * mask, shift - 1
         memset(self.table, 0xff, mask * sizeof(int))
         mask -= 1
         self.n_values, self.n_samples, self.missing = 0, n, -1
@@ -47,7 +47,7 @@ cdef class NodeValues:
                     self.missing = self.add_value(NO_VALUE)
                 k = self.missing
             else:
-                at = mix(<uint64_t>values[i] ^ salt) & mask
+                at = <uint64_t><int64_t>values[i] * factor >> shift
                 while self.table[at] >= 0 and self.codes[self.table[at]] != values[i]:
                     at = (at + 1) & mask
                 if self.table[at] < 0:
@@ -108,8 +108,7 @@ cdef class NodeValues:
         the weight are those of the node.
         """
         cdef int i
-        cdef double low = INFINITY, high = -INFINITY, own, target
-        cdef double others = total, weight_of_others = weight
+        cdef double others = total, weight_of_others = weight, target
         memset(self.weights, 0, self.n_values * sizeof(double))
         memset(self.totals, 0, self.n_values * sizeof(double))
         for i in range(self.n_samples):
@@ -120,7 +119,22 @@ cdef class NodeValues:
             others -= weights[i] * target
         if self.missing >= 0 and self.weights[self.missing] == 0.0:     # the rest
             self.weights[self.missing], self.totals[self.missing] = weight_of_others, others
-        self.cuts.prior = SMOOTH * (total / weight)
+        return self.find_cuts(total / weight)
+
+    cdef bint order_counts(self, const int* numbers, int n, int n_samples) noexcept nogil:
+        """Do as `order`, for samples of weight 1; n of them have the target 1, the others 0."""
+        cdef int i
+        for i in range(self.n_values):
+            self.weights[i], self.totals[i] = self.sizes[i], 0.0
+        for i in range(n):
+            self.totals[numbers[i]] += 1.0
+        return self.find_cuts(<double>n / n_samples)
+
+    cdef bint find_cuts(self, double mean) noexcept nogil:
+        """Find the borders between the mean targets of the values; return whether they differ."""
+        cdef int i
+        cdef double low = INFINITY, high = -INFINITY, own
+        self.cuts.prior = SMOOTH * mean
         for i in range(self.n_values):
             own = smoothed(&self.cuts, self.totals[i], self.weights[i])
             low, high = min(low, own), max(high, own)
