@@ -241,7 +241,7 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     >>> model = ret.ExtraTreesRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.198047
+    MAE: 0.198379
 
     The prediction can be a whole distribution:
 

@@ -3,15 +3,15 @@ from typing import Any, Self
 class Trees:
     n_values: int
     n_trees: int
-    def __new__(
-        cls,
+    def __init__(
+        self,
         n_values: int = 0,
         regression: bool = False,
         fading: float = 1.0,
         *,
         with_visits: bool = False,
         with_impurities: bool = False,
-    ) -> Self: ...
+    ) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, tree: int) -> Trees: ...
     def add_tree(self) -> int: ...

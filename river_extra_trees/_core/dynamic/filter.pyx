@@ -386,9 +386,10 @@ cdef class ParticleFilter(Particles):
 
     def check(self):
         """Raise an error if what is computed from the state differs."""
-        cdef ParticleFilter other = self.restored(self.state())
+        cdef ParticleFilter other
         Learner.check(self)
-        with self.using():
+        with self.using():      # no thread may learn a sample between the two
+            other = self.restored(captured(self.fields(), self.DEFAULTS))
             require(repr(self.derived()) == repr(other.derived()),     # also NaN, by their repr
                     "ParticleFilter: depths, sizes, references, shares or scores do not follow "
                     "from the state")

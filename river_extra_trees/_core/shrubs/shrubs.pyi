@@ -1,4 +1,4 @@
-from typing import Any, Self, final
+from typing import Any, Never, Self, final
 
 from river_extra_trees._core.learner import Learner
 from river_extra_trees._core.trees import Trees
@@ -14,9 +14,9 @@ class Shrubs(Learner):
     n_models: int
     window_size: int
     n_trained: int
-    def __new__(
-        cls,
-        *,
+    def __init__(
+        self,
+        *_: Never,  # all arguments have names
         regression: bool,
         n_models: int,
         window_size: int,
@@ -35,7 +35,7 @@ class Shrubs(Learner):
         l2: float = 0.0,
         node_penalty: float = 0.0,
         seed: int = 0,
-    ) -> Self: ...
+    ) -> None: ...
     def set_steps(
         self,
         *,
