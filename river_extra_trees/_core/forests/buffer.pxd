@@ -190,6 +190,17 @@ cdef class Buffer:
         else:
             gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
 
+    cdef inline void widen(self, int column, const void* stored, int n,
+                           double* values) noexcept nogil:
+        """Read adjacent values of a feature that are no doubles."""
+        cdef int i
+        if self.columns[column].width == SINGLE:
+            for i in range(n):
+                values[i] = (<const float*>stored)[i]
+        else:
+            for i in range(n):
+                values[i] = number_of((<const uint8_t*>stored)[i])
+
     cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
                           double* rows, int size) noexcept nogil:
         """Read some features of several samples: rows[i * size + k] of sample i."""
