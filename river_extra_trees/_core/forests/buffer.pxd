@@ -18,9 +18,6 @@ cdef enum:
     BLOCK = 1 << BLOCK_BITS
     GROUP_BITS = 6
     GROUP_OF = 1 << GROUP_BITS
-    TARGET = 0                  # row of the targets in a saved state
-    WEIGHT_OF = 1               # row of the weights in a saved state
-    FEATURES = 2                # row of the first feature in a saved state
     FEW = 4                     # a sample has few values if it has one of so many at most
 
 cdef enum Width:                # bytes per value of a feature
@@ -84,7 +81,8 @@ cdef class Buffer:
     cdef object check_present(self, int place)
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
     cdef void enlarge(self, int n_blocks) noexcept
-    cdef int fill(self, const double[:, ::1] samples) except -1
+    cdef object cells(self)
+    cdef int fill(self, object cells, const double[:] target, const double[:] weight) except -1
     cdef void find_latest(self, int64_t* latest) noexcept nogil
     cdef void mark_classes(self, uint8_t* held) noexcept nogil
     cdef bint keep_columns(self, const uint8_t* held) noexcept nogil
