@@ -8,6 +8,7 @@ import math
 import typing
 
 from ._core.dynamic import ParticleFilter
+from ._core.state import restore
 from ._estimator.inspection import Node
 from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
@@ -127,13 +128,12 @@ class DynamicTreeLearner(TreeLearner):
         -------
         Pairs of features and target, without missing features.
         """
-        pool, schema = self._core.state()["pool"].values, self._schema
+        pool, schema = restore(self._core.state()["pool"]), self._schema
         samples = []
-        for row, target in zip(pool["data"].T.tolist(), pool["target"].tolist(), strict=True):
+        for row, target in pool.rows():
             x = {
                 schema.names[column]: schema.value_of(column, number)
-                for column, number in enumerate(row)
-                if not math.isnan(number)
+                for column, number in row.items()
             }
             samples.append((x, self._target_of(target)))
         return samples

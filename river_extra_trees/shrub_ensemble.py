@@ -194,9 +194,11 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
     Notes
     -----
     With the squared error, the loss is $L_{\mathcal{B}}(w) = \frac{1}{B C} \sum \| f(x) - y \|^2$
-    over the $B$ samples and $C$ classes of the window $\mathcal{B}$, where $f(x) = \sum_i w_i
-    h_i(x)$ is the prediction of the trees $h_i$ with the weights $w$. A step of length $\alpha$
-    keeps the $M$ largest weights, and $\mathcal{P}$ projects them onto the probability simplex:
+    over the $B$ samples of the window $\mathcal{B}$ and $C$ classes, where $f(x) = \sum_i w_i
+    h_i(x)$ is the prediction of the trees $h_i$ with the weights $w$. All known classes count, but
+    at most twice as many as a full window has: labels that come and go do not shorten the steps. A
+    step of length $\alpha$ keeps the $M$ largest weights, and $\mathcal{P}$ projects them onto the
+    probability simplex:
 
     $$w \leftarrow \mathcal{P}\bigl(w - \alpha \nabla_w L_{\mathcal{B}}(w)\bigr)$$
 

@@ -77,7 +77,7 @@ cdef class Window:
     cdef void find_latest(self, int64_t* latest) noexcept nogil
     cdef void mark_classes(self, uint8_t* held) noexcept nogil
     cdef void keep_columns(self, const uint8_t* held) noexcept nogil
-    cdef int fill(self, object data, object target, object weight, object arrival,
+    cdef int fill(self, object cells, object target, object weight, object arrival,
                   int n_sorted) except -1
     cdef int move(self, int capacity, int n_long, int n_short) except -1 nogil
     cdef void keep_live(self) noexcept nogil
@@ -89,8 +89,8 @@ cdef class Window:
     cdef void unmark(self, int line, int slot) noexcept nogil
     cdef void insert(self, int line, int slot, double value) noexcept nogil
     cdef void remove(self, int line, int slot) noexcept nogil
-    cdef void give_all(self, int column, const double[:] values, int first, int stop) noexcept
-    cdef object column(self, int column)
+    cdef int give_all(self, object cells, int first, int stop) except -1
+    cdef object cells(self)
     cdef tuple counts(self, int column)
     cdef bint is_marked(self, int column, int slot) noexcept nogil
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,

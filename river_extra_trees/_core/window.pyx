@@ -12,6 +12,7 @@ from .arrays cimport view
 from .schema cimport MAX_COLUMNS, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
 
+from .cells import CELLS, Cells
 from .state import (
     FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, put_back, reduced, require,
     require_codes, without_defaults,
@@ -536,15 +537,6 @@ cdef class Window:
             require(all([is_nan(self.value(column, slot)) for slot in slots[self.size:]]),
                     "Window: a free slot holds a value")
 
-    cdef object column(self, int column):
-        """The values of a live column in all slots."""
-        cdef int line = self.lines[column]
-        if line < self.n_long:
-            return view(self.values_in(line), "f8", (self.capacity,))
-        values = np.full(self.capacity, NAN)
-        values[self.order_in(line)[0]] = self.short_value[line - self.n_long]
-        return values
-
     cdef tuple counts(self, int column):
         """Number of sorted samples, and of all, with a value in a live column."""
         return self.n_ordered[self.lines[column]], self.n_held[self.lines[column]]
@@ -559,13 +551,10 @@ cdef class Window:
 
         The growth of trees counts samples by their labels: others would be outside of its arrays.
         """
-        cdef int i
         require(self.n_columns <= schema.n_columns, "Window: a column has no name")
-        slots, shape = self.slots(), (self.capacity,)
-        require_codes(
-            "Window", schema.codes,
-            [(self.live[i], self.column(self.live[i])[slots]) for i in range(self.n_live)],
-            view(self.target, "f8", shape)[slots], None if n_labels < 0 else n_labels)
+        targets = view(self.target, "f8", (self.capacity,))[self.slots()]
+        require_codes("Window", schema.codes, self.cells().columns(), targets,
+                      None if n_labels < 0 else n_labels)
         return 0
 
     cdef int slot_at(self, int i) noexcept nogil:
@@ -584,22 +573,49 @@ cdef class Window:
 
         Weights are omitted if all are 1, and arrival numbers if the samples are the latest ones.
         """
-        cdef int column, n = self.size
+        cdef int n = self.size
         slots, shape = np.array(self.slots(), np.intp), (self.capacity,)
-        data = np.full((self.n_columns if n else 0, n), NAN)
-        for column in [self.live[i] for i in range(self.n_live)]:
-            data[column] = self.column(column)[slots]
         weight = view(self.weight, "f8", shape)[slots]
         arrival = view(self.arrival, "i8", shape)[slots]
         return without_defaults({
-            "data": data, "target": view(self.target, "f8", shape)[slots],
+            **self.cells().state(), "target": view(self.target, "f8", shape)[slots],
             "weight": None if np.all(weight == 1.0) else weight,
             "arrival": None if np.all(arrival == latest(self.n_seen, n)) else arrival,
             "n_sorted": self.n_sorted, "n_seen": self.n_seen,
         }, self.DEFAULTS)
 
-    DEFAULTS = {"data": np.empty((0, 0)), "target": np.empty(0), "weight": None, "arrival": None,
-                "n_sorted": 0, "n_seen": 0}
+    cdef object cells(self):
+        """The values of the samples, which are numbered in order of arrival."""
+        cdef int i, k, column
+        cdef int64_t at = 0
+        cdef int[::1] number = np.zeros(self.capacity, np.int32)
+        cdef int[::1] n_values = np.zeros(self.n_columns if self.size else 0, np.int32)
+        cdef int[::1] own
+        cdef double[::1] own_values
+        for i in range(self.size):
+            number[self.slot_at(i)] = i
+        for k in range(self.n_live):
+            n_values[self.live[k]] = self.n_held[self.lines[self.live[k]]]
+        cdef int64_t n = np.sum(n_values, dtype=np.int64)
+        sample_of, values = np.empty(n, np.int32), np.empty(n)
+        for k in range(self.n_live):
+            column = self.live[k]
+            own = sample_of[at:at + n_values[column]]
+            for i in range(n_values[column]):
+                own[i] = number[self.order_of(column)[i]]
+            np.asarray(own).sort()
+            own_values = values[at:at + n_values[column]]
+            for i in range(n_values[column]):
+                own_values[i] = self.values_of(column)[self.slot_at(own[i])]
+            at += n_values[column]
+        return Cells(self.size, n_values.base, sample_of, values)
+
+    def rows(self):
+        """(values by column, target) of the samples, in order of arrival."""
+        return [(row, self.target[self.slot_at(i)]) for i, row in enumerate(self.cells().rows())]
+
+    DEFAULTS = {**CELLS, "target": np.empty(0), "weight": None, "arrival": None, "n_sorted": 0,
+                "n_seen": 0}
 
     @classmethod
     def restored(cls, values):
@@ -610,10 +626,9 @@ cdef class Window:
         cdef Window window
         state = State("Window", values, tuple(cls.DEFAULTS), cls.DEFAULTS)
         target = state.numbers("target", None, least=-LARGEST_TARGET, most=LARGEST_TARGET)
-        n = len(target)         # not that of `data`, which may be long and hold nothing
-        data = state.array("data", np.float64, None, n)
-        require(n <= LARGEST_WINDOW and len(data) <= MAX_COLUMNS,
-                "Window: too many samples or columns")
+        n = len(target)
+        require(n <= LARGEST_WINDOW, "Window: too many samples")
+        cells = Cells.restored(state, n, MAX_COLUMNS)
         n_seen = state.whole("n_seen", n)
         weight = np.ones(n) if state.values["weight"] is None else (
             state.numbers("weight", n, least=FAINTEST_WEIGHT, most=LARGEST_WEIGHT))
@@ -622,24 +637,20 @@ cdef class Window:
         require(np.all((arrival >= 0) & (arrival < n_seen))
                 and np.all(arrival[:n - 1] < arrival[1:]),     # differences may overflow
                 "Window: the samples are not in order of arrival")
-        require(not np.any(np.isinf(data)), "Window: a value is infinite")
         window = cls(n)
         window.n_seen = n_seen
-        window.fill(data, target, weight, arrival, state.whole("n_sorted", 0, n))
+        window.fill(cells, target, weight, arrival, state.whole("n_sorted", 0, n))
         return window
 
-    cdef int fill(self, object data, object target, object weight, object arrival,
+    cdef int fill(self, object cells, object target, object weight, object arrival,
                   int n_sorted) except -1:
         """Copy valid samples into the empty window."""
-        cdef int i, column, n = <int>len(target)
+        cdef int i, n = <int>len(target)
         room = (self.capacity,)
-        n_present = (~np.isnan(data)).sum(axis=1, dtype=np.int64) if n else np.zeros(0, np.int64)
-        present = np.flatnonzero(n_present)
-        self.reserve(self.capacity, <int>len(data), <int>len(present),
-                     <int>np.count_nonzero(n_present > 1))
-        self.n_columns = <int>len(data)
-        for column in present:
-            self.give_all(column, data[column], 0, n_sorted)
+        self.n_columns = <int>len(cells.n_values)
+        self.reserve(self.capacity, self.n_columns, <int>np.count_nonzero(cells.n_values),
+                     <int>np.count_nonzero(cells.n_values > 1))
+        self.give_all(cells, 0, n_sorted)
         put_back({
             "target": view(self.target, "f8", room)[:n],
             "weight": view(self.weight, "f8", room)[:n],
@@ -652,16 +663,22 @@ cdef class Window:
         for i in range(n):
             self.fresh[i] = n_sorted + i if i < self.n_fresh else -1
             self.leaf[i] = -1
-        for column in present:
-            self.give_all(column, data[column], n_sorted, n)
+        self.give_all(cells, n_sorted, n)
         sort_live(self, 0)
         return 0
 
-    cdef void give_all(self, int column, const double[:] values, int first, int stop) noexcept:
-        cdef int slot
-        for slot in range(first, stop):
-            if not is_nan(values[slot]):
-                self.give(column, slot, values[slot])
+    cdef int give_all(self, object cells, int first, int stop) except -1:
+        """Give some samples their values."""
+        cdef const int64_t[:] bounds = cells.bounds
+        cdef const int[:] sample_of = cells.sample_of
+        cdef const double[:] values = cells.values
+        cdef int column
+        cdef int64_t i
+        for column in range(self.n_columns):
+            for i in range(bounds[column], bounds[column + 1]):
+                if first <= sample_of[i] < stop:
+                    self.give(column, sample_of[i], values[i])
+        return 0
 
     def __reduce__(self):
         return reduced(type(self), self.state())

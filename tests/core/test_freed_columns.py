@@ -137,8 +137,8 @@ def test_trees_that_wait_grow_on_the_names_of_their_batch(monkeypatch: Any) -> N
         full = model._core.state().get("full")
         held = {
             column: model._core.schema.names[column]
-            for column, values in enumerate(full.values["data"] if full else [])
-            if any(value == value for value in values)
+            for column, n in enumerate(full.values["n_values"] if full else [])
+            if n > 0
         }
         assert not before or held.items() <= before.items()
         before, n_held = held, n_held + len(held)

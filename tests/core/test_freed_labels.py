@@ -23,7 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "ExtraTreesClassifier": {"n_models": 6, "window_sizes": (20, 60)},
     "ForgetfulDecisionTreeClassifier": RETAINED,
     "ForgetfulRandomForestClassifier": {"n_models": 3, **RETAINED},
-    "ShrubEnsembleClassifier": {"n_models": 4, "window_size": 30, "step_size": 100.0},
+    "ShrubEnsembleClassifier": {"n_models": 4, "window_size": 30, "step_size": 2.0},
     "StreamDecisionForestClassifier": {"n_models": 4, "batch_size": 30},
     "StreamDecisionTreeClassifier": {"batch_size": 30},
 }
@@ -147,6 +147,8 @@ def test_labels_are_learned_in_a_long_life(name: str) -> None:
         assert len(model.predict_proba_one(x)) <= n_places
         n_right.append(right)
     assert n_right[0] > max(100, n_right[1] - 20)
+    if name.startswith("Shrub"):
+        assert n_right[1] > 100  # labels that are gone do not shorten the steps
 
 
 def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:

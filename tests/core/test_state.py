@@ -197,11 +197,11 @@ def test_nominal_values_of_stored_samples_are_codes(case: Case, value: float) ->
         model.learn_one({"number": 1e9, "text": f"v{i % 41}"}, i % 2)
     core = model._core
     state = core.state()
-    data = state["window"].values["data"]
+    window = state["window"].values
     text = core.schema.names.index("text")
-    data[text, -1] = float("nan")
-    data[text, -2] = 2.0**52 - 1.0
+    end = window["n_values"][: text + 1].sum()
+    window["values"][end - 1] = 2.0**52 - 1.0
     core.restored(state)
-    data[text, -1] = value
+    window["values"][end - 1] = value
     with pytest.raises(StateError, match="the code of no nominal value"):
         core.restored(state)

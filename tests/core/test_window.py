@@ -1,6 +1,7 @@
 """The window holds samples in slots and every column in sorted order."""
 
 import math
+import pickle
 import random
 import tracemalloc
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import river_extra_trees as ret
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
@@ -81,11 +83,80 @@ def test_rows_of_few_and_of_many_columns(seed: int) -> None:
 
 def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:
     """An array without rows takes no room in a file, however long it says that it is."""
-    values = {"data": np.empty((0, 2**20)), "n_seen": 2**20}
+    values = {"sample_of": np.empty((0, 2**20), np.int32), "n_seen": 2**20}
     tracemalloc.start()
     try:
-        with pytest.raises(StateError, match="data must be"):
+        with pytest.raises(StateError, match="sample_of must be"):
             Window.restored(values)
         assert tracemalloc.get_traced_memory()[1] < 2**16
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_values": np.array([3, 3], np.int32)}, "n_values must be"),
+        ({"n_values": np.array([-1, 2], np.int32)}, "n_values must be"),
+        ({"n_values": np.array([2, 2], np.int32)}, "values must be"),
+        ({"sample_of": np.array([2], np.int32)}, "sample_of must be"),
+        ({"sample_of": np.array([-1], np.int32)}, "sample_of must be"),
+        ({"sample_of": np.empty(0, np.int32)}, "sample_of must be"),
+        ({"values": np.array([1.0, math.nan, 3.0])}, "a value is none"),
+        ({"values": np.array([1.0, math.inf, 3.0])}, "a value is none"),
+        (
+            {
+                "n_values": np.array([0, 2], np.int32),
+                "sample_of": np.array([1, 0, 0], np.int32),
+                "values": np.array([1.0, 2.0, 3.0]),
+                "target": np.zeros(3),
+                "n_seen": 3,
+            },
+            "values must be",
+        ),
+        (
+            {
+                "n_values": np.array([1, 2], np.int32),
+                "sample_of": np.array([2, 1, 1], np.int32),
+                "target": np.zeros(3),
+                "n_seen": 3,
+            },
+            "not in the order",
+        ),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_values_that_no_samples_have_are_refused(change: dict[str, Any], message: str) -> None:
+    """The samples of a column are numbers of samples, each once."""
+    state = {
+        "n_values": np.array([1, 2], np.int32),
+        "sample_of": np.array([1], np.int32),
+        "values": np.array([1.0, 2.0, 3.0]),
+        "target": np.zeros(2),
+        "n_seen": 2,
+    }
+    assert Window.restored(state).sample(1)[0] == [1.0, 3.0]
+    with pytest.raises(StateError, match=message):
+        Window.restored(state | change)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ret.ExtraTreesClassifier,
+        ret.StreamDecisionTreeClassifier,
+        ret.ForgetfulRandomForestClassifier,
+        ret.ShrubEnsembleClassifier,
+        ret.DynamicTreeClassifier,
+    ],
+)
+def test_a_state_holds_the_values_that_are_there(kind: Any) -> None:
+    """After a sample of many names, a model takes room for its values, not for all samples."""
+    sizes = []
+    for n_names in (0, 1_500):
+        model = kind(seed=1)
+        for i in range(150):
+            wide = {f"w{j}": 1.0 for j in range(n_names if i == 50 else 0)}
+            model.learn_one({"a": float(i % 7)} | wide, i % 2)
+        sizes.append(len(pickle.dumps(model)))
+    assert sizes[1] - sizes[0] < 100 * 1_500

@@ -153,6 +153,13 @@ class NaiveShrubs:
         return h, target
 
     @property
+    def n_targets(self) -> int:
+        """C of eq. (5): the classes, of a full window at most twice as many as it has."""
+        if len(self.window) < self.window_size:
+            return self.width
+        return min(self.width, 2 * len({sample.y for sample in self.window}))
+
+    @property
     def step(self) -> float:
         return 1 / (len(self.trees) + 1) if self.step_size == "adaptive" else self.step_size
 
@@ -166,7 +173,7 @@ class NaiveShrubs:
         else:
             e = np.exp(f - f.max(axis=1, keepdims=True))
             slope = e / e.sum(axis=1, keepdims=True) - target
-        gradient = np.einsum("kic,ic->k", h, slope) / (len(self.window) * self.width)
+        gradient = np.einsum("kic,ic->k", h, slope) / (len(self.window) * self.n_targets)
         gradient += 2 * self.l2 * weights
         gradient += self.node_penalty * np.array([len(list(walk(tree))) for tree in self.trees])
         self.weights = list(weights - self.step * gradient)

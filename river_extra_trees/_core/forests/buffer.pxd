@@ -18,9 +18,6 @@ cdef enum:
     BLOCK = 1 << BLOCK_BITS
     GROUP_BITS = 6
     GROUP_OF = 1 << GROUP_BITS
-    TARGET = 0                  # row of the targets in a saved state
-    WEIGHT_OF = 1               # row of the weights in a saved state
-    FEATURES = 2                # row of the first feature in a saved state
     FEW = 4                     # a sample has few values if it has one of so many at most
 
 cdef enum Width:                # bytes per value of a feature
@@ -84,7 +81,8 @@ cdef class Buffer:
     cdef object check_present(self, int place)
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
     cdef void enlarge(self, int n_blocks) noexcept
-    cdef int fill(self, const double[:, ::1] samples) except -1
+    cdef object cells(self)
+    cdef int fill(self, object cells, const double[:] target, const double[:] weight) except -1
     cdef void find_latest(self, int64_t* latest) noexcept nogil
     cdef void mark_classes(self, uint8_t* held) noexcept nogil
     cdef bint keep_columns(self, const uint8_t* held) noexcept nogil
@@ -189,6 +187,17 @@ cdef class Buffer:
             gather_as(<float*>NULL, this.blocks, places, n, values, step)
         else:
             gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
+
+    cdef inline void widen(self, int column, const void* stored, int n,
+                           double* values) noexcept nogil:
+        """Read adjacent values of a feature that are no doubles."""
+        cdef int i
+        if self.columns[column].width == SINGLE:
+            for i in range(n):
+                values[i] = (<const float*>stored)[i]
+        else:
+            for i in range(n):
+                values[i] = number_of((<const uint8_t*>stored)[i])
 
     cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
                           double* rows, int size) noexcept nogil:

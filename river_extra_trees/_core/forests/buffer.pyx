@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t, uint8_t
 from ..allocation cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
 
+from ..cells import CELLS, Cells
 from ..state import (
     FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, reduced, require,
 )
@@ -305,49 +306,71 @@ cdef class Buffer:
         return object.__sizeof__(self) + self.n_bytes
 
     def state(self):
-        """Targets, weights and features of the stored samples, by column."""
-        cdef Py_ssize_t n = self.n_seen - self.oldest, i, column, n_features = self.n_features
-        cdef double[:, ::1] samples = np.empty((n_features + FEATURES, n))
+        """The stored samples, numbered in order of arrival."""
+        cdef Py_ssize_t n = self.n_seen - self.oldest, i
+        cdef double[::1] target = np.empty(n), weight = np.empty(n)
         cdef int place
         for i in range(n):
             place = self.place_of(self.oldest + i)
-            samples[TARGET, i] = self.target(place)
-            samples[WEIGHT_OF, i] = self.weight(place)
-            for column in range(n_features):
-                samples[column + FEATURES, i] = self.value(<int>column, place)
-        return {"n_blocks": self.n_blocks, "n_seen": self.n_seen, "samples": samples.base}
+            target[i], weight[i] = self.target(place), self.weight(place)
+        return {"n_blocks": self.n_blocks, "n_seen": self.n_seen, "target": target.base,
+                "weight": weight.base, **self.cells().state()}
+
+    cdef object cells(self):
+        """The values of the stored samples."""
+        cdef int i, n = <int>(self.n_seen - self.oldest), column, place, stop
+        cdef int64_t at = 0, n_cells = self.n_values(self.oldest, n)
+        cdef int[::1] n_values = np.zeros(self.n_features, np.int32)
+        cdef int[::1] sample_of = np.empty(n_cells, np.int32)
+        cdef double[::1] values = np.empty(n_cells)
+        for column in range(self.n_features):
+            i = 0
+            while i < n:
+                place = self.place_of(self.oldest + i)
+                stop = i + self.n_adjacent(place, n - i)
+                if self.values_at(column, place) == NULL:
+                    i = stop
+                while i < stop:
+                    if not is_missing(self.value(column, place)):
+                        sample_of[at], values[at] = i, self.value(column, place)
+                        at += 1
+                        n_values[column] += 1
+                    i, place = i + 1, place + 1
+        return Cells(n, n_values.base, sample_of.base, values.base)
 
     @classmethod
     def restored(cls, values):
         """The buffer of a state. The owner checks whether targets are codes or numbers."""
         cdef Buffer buffer
-        state = State("Buffer", values, ("n_blocks", "n_seen", "samples"))
+        state = State("Buffer", values, ("n_blocks", "n_seen", "target", "weight", *CELLS))
         n_blocks = state.whole("n_blocks", 2, LARGEST_BUFFER)
-        samples = state.array("samples", np.float64, None, None)
-        n_seen = state.whole("n_seen", samples.shape[1])
-        require(FEATURES <= len(samples) <= FEATURES + MAX_COLUMNS
-                and samples.shape[1] <= n_blocks * BLOCK, "Buffer: too many samples or columns")
-        require(not np.any(np.isinf(samples)), "Buffer: a value is infinite")
-        require(np.all(np.abs(samples[TARGET]) <= LARGEST_TARGET)
-                and np.all((samples[WEIGHT_OF] >= FAINTEST_WEIGHT)
-                           & (samples[WEIGHT_OF] <= LARGEST_WEIGHT)),
-                "Buffer: a target or a weight is out of bounds")
+        target = state.numbers("target", None, least=-LARGEST_TARGET, most=LARGEST_TARGET)
+        n = len(target)
+        weight = state.numbers("weight", n, least=FAINTEST_WEIGHT, most=LARGEST_WEIGHT)
+        n_seen = state.whole("n_seen", n)
+        require(n <= n_blocks * BLOCK, "Buffer: too many samples")
         buffer = Buffer((n_blocks - 1) * BLOCK)
-        buffer.n_seen = buffer.oldest = buffer.base = n_seen - samples.shape[1]
-        buffer.fill(samples)
+        buffer.n_seen = buffer.oldest = buffer.base = n_seen - n
+        buffer.fill(Cells.restored(state, n, MAX_COLUMNS), target, weight)
         return buffer
 
-    cdef int fill(self, const double[:, ::1] samples) except -1:
+    cdef int fill(self, object cells, const double[:] target, const double[:] weight) except -1:
         """Push samples into the buffer."""
-        cdef double[::1] row = np.empty(samples.shape[0] - FEATURES + 1)
-        cdef int[::1] columns = np.arange(len(row), dtype=np.intc)
-        cdef int n_features = <int>samples.shape[0] - FEATURES
-        cdef Py_ssize_t i, column
-        for i in range(samples.shape[1]):
-            for column in range(n_features):
-                row[column] = samples[column + FEATURES, i]
-            self.reserve(&row[0], &columns[0], n_features, n_features)
-            self.push(&row[0], n_features, samples[TARGET, i], samples[WEIGHT_OF, i])
+        cdef int n_features = <int>len(cells.n_values)
+        cdef double[::1] row = np.full(n_features + 1, NAN)
+        cdef const int64_t[:] starts
+        cdef int[::1] columns
+        cdef const double[:] values
+        cdef int64_t i, k
+        starts, columns, values = cells.by_sample()
+        for i in range(target.shape[0]):
+            for k in range(starts[i], starts[i + 1]):
+                row[columns[k]] = values[k]
+            self.reserve(&row[0], NULL if starts[i] == starts[i + 1] else &columns[starts[i]],
+                         <int>(starts[i + 1] - starts[i]), n_features)
+            self.push(&row[0], n_features, target[i], weight[i])
+            for k in range(starts[i], starts[i + 1]):
+                row[columns[k]] = NAN
         return 0
 
     def __reduce__(self):

@@ -22,7 +22,7 @@ from ..tree cimport (
     Tree, begin_tree, bytes_of_tree, free_tree, reserve_samples, walk_trees,
 )
 from ..trees cimport Trees
-from .buffer cimport FEATURES, TARGET, Buffer, is_missing
+from .buffer cimport Buffer, is_missing
 from .explained cimport explanations_of
 from .growth cimport MOST_CELLS, Growth, are_few
 from .logistic cimport LogisticRegression
@@ -783,12 +783,12 @@ cdef class ExtraTrees(Ensemble):
         cdef Group group
         require(self.buffer.n_features <= self.schema.n_columns,
                 "ExtraTrees: a column has no name")
-        samples, oldest = self.buffer.state()["samples"], self.buffer.oldest
-        require_codes("ExtraTrees", self.schema.codes, enumerate(samples[FEATURES:]),
-                      samples[TARGET], None if self.regression else len(self.labels))
+        targets, oldest = self.buffer.state()["target"], self.buffer.oldest
+        require_codes("ExtraTrees", self.schema.codes, self.buffer.cells().columns(), targets,
+                      None if self.regression else len(self.labels))
         for group in self.groups:
             first = group.begun - group.n_samples() - oldest
             require(self.regression or first < 0 or np.all(
-                samples[TARGET, first:group.begun - oldest] < group.n_labels),
+                targets[first:group.begun - oldest] < group.n_labels),
                 "ExtraTrees: a growth has no such labels")
         return 0

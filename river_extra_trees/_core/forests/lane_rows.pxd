@@ -101,6 +101,7 @@ cdef class LaneRows:
     cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil
     cdef void encode_run(self, int run) noexcept nogil
     cdef void encode_lanes(self, int lane, int at, int n) noexcept nogil
+    cdef void encode_byte_lanes(self, int lane, int at, int n) noexcept nogil
 
     @cython.final
     cdef inline void mark(self, int column) noexcept nogil:

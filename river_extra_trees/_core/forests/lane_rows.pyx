@@ -16,7 +16,9 @@ cdef extern from "lanes.h":
     void extend_extremes(double* low, double* high, int* has_missing, const double* values,
                          int n) nogil
     void encode(const double* const* values, int n, const int* positions, uint8_t* lane, int size,
-                const double* offsets, const double* scales, int is_byte) nogil
+                const double* offsets, const double* scales) nogil
+    void encode_bytes(const uint8_t* const* values, int n, const int* positions, uint8_t* lane,
+                      int size) nogil
     float encoded(double value, double offset, double scale) nogil
     double power_below(double magnitude) nogil
 
@@ -32,11 +34,30 @@ cdef inline const double* read_values(LaneRows rows, int column, int at, int n,
     NULL if all of them are missing, since their block has no value of the column.
     """
     cdef const void* values
-    if not rows.is_scattered:
-        values = rows.buffer.values_at(column, rows.places[at])
-        if values == NULL or rows.buffer.has_doubles(column):
-            return <const double*>values
-    rows.buffer.gather(column, rows.places + at, n, gathered, 1)
+    if rows.is_scattered:
+        rows.buffer.gather(column, rows.places + at, n, gathered, 1)
+        return gathered
+    values = rows.buffer.values_at(column, rows.places[at])
+    if values == NULL or rows.buffer.has_doubles(column):
+        return <const double*>values
+    rows.buffer.widen(column, values, n, gathered)
+    return gathered
+
+
+cdef inline const uint8_t* read_bytes(LaneRows rows, int column, int at, int n,
+                                      uint8_t* gathered) noexcept nogil:
+    """The values of n samples of a run, which are whole numbers from 0 to 255, or no column's."""
+    cdef double[GATHERED] own
+    cdef const double* values
+    cdef int i
+    if column < 0:
+        memset(gathered, 0, n)
+        return gathered
+    if not rows.is_scattered and rows.buffer.columns[column].width == BYTE:
+        return <const uint8_t*>rows.buffer.values_at(column, rows.places[at])
+    values = read_values(rows, column, at, n, own)
+    for i in range(n):
+        gathered[i] = <uint8_t><int>values[i]
     return gathered
 
 
@@ -279,11 +300,14 @@ cdef class LaneRows:
         for lane in range(0, self.lanes.n_lanes, 4):
             at = self.spare[run]
             while at < stop:
-                self.encode_lanes(lane, at, min(stop - at, <int>GATHERED))
+                if lane < 16 * self.lanes.n_bytes:
+                    self.encode_byte_lanes(lane, at, min(stop - at, <int>GATHERED))
+                else:
+                    self.encode_lanes(lane, at, min(stop - at, <int>GATHERED))
                 at += GATHERED
 
     cdef void encode_lanes(self, int lane, int at, int n) noexcept nogil:
-        """Encode n samples in four lanes; those without a column are 0 bytes, or missing."""
+        """Encode n samples in four lanes of floats; those without a column are missing."""
         cdef const Lane* these = &self.of_lanes[lane]
         cdef (const double*)[4] values
         cdef double[4][GATHERED] gathered
@@ -297,6 +321,15 @@ cdef class LaneRows:
                 continue
             values[k] = gathered[k]
             for i in range(n):
-                gathered[k][i] = 0.0 if these[k].is_byte else NAN
-        encode(<const double* const*>values, n, self.positions + at,
-               self.rows[0] + self.byte_of(lane), self.lanes.size, offsets, scales, these.is_byte)
+                gathered[k][i] = NAN
+        encode(values, n, self.positions + at, self.rows[0] + self.byte_of(lane), self.lanes.size,
+               offsets, scales)
+
+    cdef void encode_byte_lanes(self, int lane, int at, int n) noexcept nogil:
+        """Encode n samples in four lanes of bytes; those without a column are 0."""
+        cdef (const uint8_t*)[4] values
+        cdef uint8_t[4][GATHERED] gathered
+        cdef int k
+        for k in range(4):
+            values[k] = read_bytes(self, self.of_lanes[lane + k].column, at, n, gathered[k])
+        encode_bytes(values, n, self.positions + at, self.rows[0] + lane, self.lanes.size)

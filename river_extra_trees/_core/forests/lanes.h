@@ -663,24 +663,28 @@ INLINE float encoded(double value, double offset, double scale) {
 
 /* Write the values of four lanes, of floats or of bytes, to the rows at the positions. */
 static inline void encode(const double *const *values, int n, const int *positions, uint8_t *lane,
-                          int size, const double *offsets, const double *scales, int is_byte) {
+                          int size, const double *offsets, const double *scales) {
     const double *a = values[0], *b = values[1], *c = values[2], *d = values[3];
     Doubles offset[2], scale[2];
     int i, k;
-    if (is_byte) for (i = 0; i < n; i++) {
+    for (k = 0; k < 2; k++) {
+        offset[k] = load_doubles(offsets + 2 * k);
+        scale[k] = load_doubles(scales + 2 * k);
+    }
+    for (i = 0; i < n; i++) {
+        Doubles x = multiply_doubles(subtract_doubles(two_doubles(a[i], b[i]), offset[0]), scale[0]);
+        Doubles y = multiply_doubles(subtract_doubles(two_doubles(c[i], d[i]), offset[1]), scale[1]);
+        store_floats(lane + (size_t)positions[i] * size, four_floats(x, y));
+    }
+}
+
+static inline void encode_bytes(const uint8_t *const *values, int n, const int *positions,
+                                uint8_t *lane, int size) {
+    const uint8_t *a = values[0], *b = values[1], *c = values[2], *d = values[3];
+    int i;
+    for (i = 0; i < n; i++) {
         uint8_t *to = lane + (size_t)positions[i] * size;
-        to[0] = (uint8_t)(int)a[i], to[1] = (uint8_t)(int)b[i];
-        to[2] = (uint8_t)(int)c[i], to[3] = (uint8_t)(int)d[i];
-    } else {
-        for (k = 0; k < 2; k++) {
-            offset[k] = load_doubles(offsets + 2 * k);
-            scale[k] = load_doubles(scales + 2 * k);
-        }
-        for (i = 0; i < n; i++) {
-            Doubles x = multiply_doubles(subtract_doubles(two_doubles(a[i], b[i]), offset[0]), scale[0]);
-            Doubles y = multiply_doubles(subtract_doubles(two_doubles(c[i], d[i]), offset[1]), scale[1]);
-            store_floats(lane + (size_t)positions[i] * size, four_floats(x, y));
-        }
+        to[0] = a[i], to[1] = b[i], to[2] = c[i], to[3] = d[i];
     }
 }
 

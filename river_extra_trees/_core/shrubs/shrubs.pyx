@@ -146,7 +146,8 @@ cdef class Shrubs(WindowEnsemble):
     cdef double* slopes         # scratch: f(x)[c], or the derivative of the loss with respect to it
     cdef double* counts         # scratch: weight per class
     cdef Tree newcomer          # scratch: the tree that grows
-    cdef int width              # number of outputs of a tree: classes, or 1
+    cdef int width              # number of outputs of a tree: known labels, or 1
+    cdef int n_classes          # C of eq. (5), see `classes`
     cdef int width_capacity
     cdef double total_weight    # of the samples in the window
     cdef double reach           # scratch: largest weight that a new tree can get by a step of 1
@@ -244,8 +245,9 @@ cdef class Shrubs(WindowEnsemble):
         cdef bint train = self.window.n_seen % self.update_interval == 0
         cdef bint wrong = self.push(target, weight)     # lines 3 to 5
         train = train and (wrong or not self.only_errors)
+        self.n_classes = self.classes()
         if self.rho > 0.0:      # the rule of the published experiments, section 4
-            l2 = self.n_models * (2.0 - self.rho) / (self.rho * self.width)
+            l2 = self.n_models * (2.0 - self.rho) / (self.rho * self.n_classes)
             step_size = 1.0 / (self.n_models + l2)
         elif step_size == 0.0:
             step_size = 1.0 / (self.trees.n_trees + train + 1)
@@ -285,6 +287,21 @@ cdef class Shrubs(WindowEnsemble):
             return False
         self.mix(self.leaves + slot, spacing, self.slopes)
         return first_largest(self.slopes, self.width) != <int>target
+
+    cdef int classes(self) noexcept nogil:
+        """C of eq. (5): the known labels, of a full window at most twice as many as it has.
+
+        Else, the more labels had come and gone, the shorter the steps were.
+        """
+        cdef int i, label, n = 0
+        if self.regression or self.window.size < self.window_size:
+            return self.width
+        memset(self.counts, 0, self.width * sizeof(double))
+        for i in range(self.window.n_sorted):
+            label = <int>self.window.target[self.window.by_arrival[i]]
+            n += self.counts[label] == 0.0
+            self.counts[label] = 1.0
+        return min(self.width, 2 * n)
 
     cdef int train(self) except -1 nogil:
         """Lines 6 to 8: grow a tree of weight zero on the window."""
@@ -454,7 +471,7 @@ cdef class Shrubs(WindowEnsemble):
     cdef void find_gradient(self, double l2) noexcept nogil:
         """Gradient of loss and smooth regularisers with respect to the weights, eq. (5)."""
         cdef int k
-        cdef double share = 1.0 / (self.total_weight * self.width)      # 1 / (B C), eq. (5)
+        cdef double share = 1.0 / (self.total_weight * self.n_classes)  # 1 / (B C), eq. (5)
         if self.sums_run():
             self.gradient_from_sums()
         elif self.regression:

@@ -36,7 +36,8 @@ static uint8_t rows[2][16 * UNITS * N], thresholds[16 * UNITS];
 static uint64_t words[4 * UNITS], vary[3], best[3];
 static int counts[N * LANES], sums[LANES], items[2][N], targets[N];
 static float scores[LANES];
-static double doubles[N], bytes[N];
+static double doubles[N];
+static uint8_t bytes[N];
 
 static void pass(int n_bytes, int n_full, int n_other, int n) {
     int units = n_bytes + n_full + n_other, i, j, n_segments = 0, left = n, n_left = 0;
@@ -88,17 +89,17 @@ static void pass(int n_bytes, int n_full, int n_other, int n) {
 static void measure(int n) {
     int i, missing = up_to(1), positions[N], has_missing = 0;
     const double *of_floats[4] = {doubles, doubles, doubles, doubles};
-    const double *of_bytes[4] = {bytes, bytes, bytes, bytes};
+    const uint8_t *of_bytes[4] = {bytes, bytes, bytes, bytes};
     const double offsets[4] = {3.5, 0.0, 1e9, -1.0}, scales[4] = {0.25, 1.0, 4.0, 0.5};
     double low = INFINITY, high = -INFINITY;
     for (i = 0; i < n; i++) {
         doubles[i] = number(missing) * (up_to(1) ? 1.0 : 1.00000001);
-        bytes[i] = up_to(255), positions[i] = n - 1 - i;
+        bytes[i] = (uint8_t)up_to(255), positions[i] = n - 1 - i;
     }
     extend_extremes(&low, &high, &has_missing, doubles, n);
     print(&low, sizeof(low)), print(&high, sizeof(high)), print(&has_missing, sizeof(int));
-    encode(of_floats, n, positions, rows[1], 16, offsets, scales, 0), print(rows[1], 16 * n);
-    encode(of_bytes, n, positions, rows[1], 16, offsets, scales, 1), print(rows[1], 16 * n);
+    encode(of_floats, n, positions, rows[1], 16, offsets, scales), print(rows[1], 16 * n);
+    encode_bytes(of_bytes, n, positions, rows[1], 16), print(rows[1], 16 * n);
 }
 
 int main(void) {
