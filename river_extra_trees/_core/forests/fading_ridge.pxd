@@ -9,22 +9,23 @@ where d are the regressors, y is the target, and r is the prior times the mean o
 from libc.stdint cimport int64_t
 
 from ..linalg cimport LeafModel
+from ..parts cimport Part
 
-cdef class FadingRidge:
-    cdef readonly int n                 # number of regressors
-    cdef double decay                   # lambda
-    cdef double prior
+cdef class FadingRidge(Part):
+    cdef public int n                   # number of regressors
+    cdef public double decay            # lambda
+    cdef public double prior
     cdef double* sums                   # A and b, in the row layout of `linalg`
-    cdef readonly int64_t n_learned     # number of samples
-    cdef readonly double square         # decayed sum of the mean square of d
-    cdef readonly double n_squares      # decayed number of samples in it
+    cdef public int64_t n_learned       # number of samples
+    cdef public double square           # decayed sum of the mean square of d
+    cdef public double n_squares        # decayed number of samples in it
     cdef double* slopes                 # c
     cdef double* scratch                # the diagonal of A
     cdef LeafModel model                # solver for c
 
     cdef void learn(self, const double* d, double target) noexcept nogil
+    cdef int begin(self, int n) except -1
     cdef void solve(self) noexcept nogil
-    cdef dict views(self)
 
     cdef inline double answer(self, const double* d) noexcept nogil:
         """The prediction c'd."""

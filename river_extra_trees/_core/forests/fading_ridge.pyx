@@ -2,11 +2,11 @@
 
 from libc.string cimport memset
 
-from ..allocation cimport free, zeroed
 from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
+from ..parts cimport Part
 
-from ..state import State, fields_of, put_back, reduced, require
+from ..state import require
 
 cdef enum:
     FIRST = 10                  # samples before the coefficients differ from zero
@@ -14,16 +14,8 @@ cdef enum:
 
 cdef double LARGEST_SUM = 1e306
 
-FIELDS = {
-    "decay": ("number", 0.0, 1.0), "prior": ("number", 0.0, 1e6),
-    "n": ("whole", 1, MOST_REGRESSORS),
-    "sums": ("numbers", None, {"least": -LARGEST_SUM, "most": LARGEST_SUM}),
-    "n_learned": ("whole",), "square": ("number", 0.0, LARGEST_SUM),
-    "n_squares": ("number", 0.0, 1e6),
-}
 
-
-cdef class FadingRidge:
+cdef class FadingRidge(Part):
     """A ridge regression that forgets. See the header.
 
     Parameters
@@ -36,19 +28,20 @@ cdef class FadingRidge:
         The ridge, in mean squares of the regressors.
     """
 
-    def __cinit__(self, int n, double decay, double prior):
-        require(1 <= n <= MOST_REGRESSORS, "FadingRidge: too many regressors")
-        self.n, self.decay, self.prior = n, decay, prior
-        self.sums = <double*>zeroed(row_width(False, n, 0), sizeof(double))
-        self.slopes = <double*>zeroed(n, sizeof(double))
-        self.scratch = <double*>zeroed(n, sizeof(double))
-        init_model(&self.model, n, <double*>zeroed(scratch_size(n), sizeof(double)))
+    def __cinit__(self, int n=1, double decay=1.0, double prior=0.0):
+        self.decay, self.prior = decay, prior
+        self.begin(n)
 
-    def __dealloc__(self):
-        free(self.sums)
-        free(self.slopes)
-        free(self.scratch)
-        free(self.model.scratch)
+    cdef int begin(self, int n) except -1:
+        """Allocate the sums of n regressors."""
+        require(1 <= n <= MOST_REGRESSORS, "FadingRidge: too many regressors")
+        self.n = n
+        self.renew(&self.sums, row_width(False, n, 0), sizeof(double))
+        self.renew(&self.slopes, n, sizeof(double))
+        self.renew(&self.scratch, n, sizeof(double))
+        self.renew(&self.model.scratch, scratch_size(n), sizeof(double))
+        init_model(&self.model, n, self.model.scratch)
+        return 0
 
     cdef void learn(self, const double* d, double target) noexcept nogil:
         """Add a sample, and compute the coefficients."""
@@ -90,33 +83,23 @@ cdef class FadingRidge:
 
     # ---------------------------------------------------------------- state
 
+    FIELDS = {
+        "decay": ("number", 0.0, 1.0), "prior": ("number", 0.0, 1e6),
+        "n": ("whole", 1, MOST_REGRESSORS),
+        "sums": ("numbers", None, {"least": -LARGEST_SUM, "most": LARGEST_SUM}),
+        "n_learned": ("whole",), "square": ("number", 0.0, LARGEST_SUM),
+        "n_squares": ("number", 0.0, 1e6),
+    }
+
     cdef dict views(self):
         """The array of a state."""
         return {"sums": view(self.sums + 2 + self.n, "f8", ((self.n + 1) * (self.n + 2) // 2,))}
 
-    def __sizeof__(self):
-        cdef size_t n = 2 * self.n + row_width(False, self.n, 0) + scratch_size(self.n)
-        return object.__sizeof__(self) + n * sizeof(double)
-
-    def state(self):
-        """All but the coefficients, which follow from the sums."""
-        return fields_of(self, FIELDS, {
-            **self.views(), "decay": self.decay, "prior": self.prior})
-
-    @classmethod
-    def restored(cls, values):
-        """The regression of a state."""
-        cdef dict fields = State("FadingRidge", values, FIELDS).read(FIELDS)
-        cdef FadingRidge found
+    cdef int load(self, dict fields) except -1:
         n = fields["n"]
         require(len(fields["sums"]) == (n + 1) * (n + 2) // 2,
                 "FadingRidge: there are no such sums")
-        found = FadingRidge(n, fields["decay"], fields["prior"])
-        put_back(found.views(), fields)
-        found.n_learned = fields["n_learned"]
-        found.square, found.n_squares = fields["square"], fields["n_squares"]
-        found.solve()
-        return found
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+        self.begin(n)
+        Part.load(self, fields)
+        self.solve()
+        return 0

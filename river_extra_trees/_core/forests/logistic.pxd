@@ -22,6 +22,7 @@ values adds none: it would displace those of all others.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from ..parts cimport Part
 from ..rng cimport mix
 from ..schema cimport Schema
 from .running cimport Running
@@ -42,10 +43,10 @@ cdef struct Slope:
     double weight           # w
     double squares          # G
 
-cdef class LogisticRegression:
-    cdef readonly int n_labels
-    cdef readonly int64_t n_learned     # number of samples
-    cdef readonly double level      # running mean of the logarithms of the weights
+cdef class LogisticRegression(Part):
+    cdef public int n_labels
+    cdef public int64_t n_learned   # number of samples
+    cdef public double level        # running mean of the logarithms of the weights
     cdef Regressor* regressors      # in the order in which they came ...
     cdef Slope* slopes              # ... and slopes[regressor * width + class]
     cdef int width                  # at least n_labels
@@ -66,7 +67,6 @@ cdef class LogisticRegression:
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef double relative(self, double weight) noexcept nogil
     cdef void step(self, int place, double factor, const double* shares, int code) noexcept nogil
-    cdef dict views(self)
     cdef bint belongs_to(self, Schema schema, int n_labels) except -1
     # The n columns of a row that may have a value ascend.
     cdef void scores(self, const double* row, const int* columns, int n, Schema schema,

@@ -6,13 +6,14 @@ from libc.math cimport exp, log, sqrt
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from ..allocation cimport enough, free, product, resized, zeroed
+from ..allocation cimport enough, product, zeroed
 from ..arrays cimport view
+from ..parts cimport Part
 from ..schema cimport Schema
 from ..shares cimport softmax
 from .running cimport RUNNING_MEMORY, follow_value, standardised
 
-from ..state import LARGEST_CODE, State, are_codes, fields_of, put_back, reduced, require
+from ..state import LARGEST_CODE, are_codes, require
 
 cdef enum:
     INTERCEPT = -1
@@ -25,19 +26,6 @@ cdef double RATE = 0.2
 cdef double LARGEST_WEIGHT = 10.0
 cdef double LEAST_SQUARES = 1e-12   # beside G, which may be 0
 cdef double LARGEST_SQUARES = 1e300
-
-FIELDS = {
-    "n_labels": ("whole", 0, 2**31 - 1), "n_learned": ("whole",),
-    "level": ("number", -1000.0, 1000.0),
-    "columns": ("whole_numbers", np.int32, "regressors", {"least": INTERCEPT, "most": 2**31 - 1}),
-    "codes": ("numbers", "regressors", {"least": NUMERIC, "most": float(LARGEST_CODE)}),
-    "indicators": ("whole_numbers", np.int32, "regressors", {"most": 1}),
-    "seen": ("whole_numbers", np.int64, "regressors", {"most": 2**62}),
-    "running": ("numbers", "regressors", 3, {"least": -1e306, "most": 1e306}),
-    "weights": ("numbers", "regressors", None, {"least": -1e100, "most": 1e100}),
-    "squares": ("numbers", "regressors", None, {"least": 0.0, "most": LARGEST_SQUARES}),
-}
-
 
 cdef inline double code_of(Schema schema, int column, double value) noexcept nogil:
     """The code of the regressor of a value."""
@@ -57,13 +45,8 @@ cdef inline bint is_bit(double value) noexcept nogil:
     return value == 0.0 or value == 1.0
 
 
-cdef class LogisticRegression:
+cdef class LogisticRegression(Part):
     """Multinomial logistic regression, learned online. See the header."""
-
-    def __dealloc__(self):
-        free(self.regressors)
-        free(self.slopes)
-        free(self.slots)
 
     # ---------------------------------------------------------------- memory
 
@@ -87,16 +70,16 @@ cdef class LogisticRegression:
         cdef Slope* slopes
         while n_slots < 2 * capacity:
             n_slots *= 2
-        self.slots = <int*>resized(self.slots, n_slots, sizeof(int))
+        self.resize(&self.slots, n_slots, sizeof(int))
         self.n_slots = n_slots
         self.compact()
-        self.regressors = <Regressor*>resized(self.regressors, capacity, sizeof(Regressor))
+        self.resize(&self.regressors, capacity, sizeof(Regressor))
         slopes = <Slope*>zeroed(product(capacity, width), sizeof(Slope))
         for i in range(self.n):
             memcpy(slopes + <Py_ssize_t>i * width, self.slopes + <Py_ssize_t>i * self.width,
                    self.n_labels * sizeof(Slope))
-        free(self.slopes)
-        self.slopes, self.width, self.capacity = slopes, width, capacity
+        self.replace(&self.slopes, slopes, capacity * <size_t>width * sizeof(Slope))
+        self.width, self.capacity = width, capacity
         return 0
 
     cdef int add(self, int column, double code) except -1 nogil:
@@ -280,9 +263,18 @@ cdef class LogisticRegression:
                 return False
         return self.n_labels == n_labels
 
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.n_slots * sizeof(int) + self.capacity * (
-            sizeof(Regressor) + <size_t>self.width * sizeof(Slope))
+    FIELDS = {
+        "n_labels": ("whole", 0, 2**31 - 1), "n_learned": ("whole",),
+        "level": ("number", -1000.0, 1000.0),
+        "columns": (
+            "whole_numbers", np.int32, "regressors", {"least": INTERCEPT, "most": 2**31 - 1}),
+        "codes": ("numbers", "regressors", {"least": NUMERIC, "most": float(LARGEST_CODE)}),
+        "indicators": ("whole_numbers", np.int32, "regressors", {"most": 1}),
+        "seen": ("whole_numbers", np.int64, "regressors", {"most": 2**62}),
+        "running": ("numbers", "regressors", 3, {"least": -1e306, "most": 1e306}),
+        "weights": ("numbers", "regressors", None, {"least": -1e100, "most": 1e100}),
+        "squares": ("numbers", "regressors", None, {"least": 0.0, "most": LARGEST_SQUARES}),
+    }
 
     cdef dict views(self):
         """The arrays over the regressors."""
@@ -300,18 +292,10 @@ cdef class LogisticRegression:
             "squares": view(&slopes.squares, "f8", (room, self.width), strides)[:n, :k],
         }
 
-    def state(self):
-        """The counts, and the arrays over the regressors."""
-        return fields_of(self, FIELDS, self.views())
-
-    @classmethod
-    def restored(cls, values):
-        """The regression of a state. The owner checks that its columns and labels exist."""
-        cdef dict fields = State("LogisticRegression", values, FIELDS).read(FIELDS)
-        cdef LogisticRegression found = LogisticRegression()
+    cdef int load(self, dict fields) except -1:
         columns, codes, running = fields["columns"], fields["codes"], fields["running"]
         n, n_labels = len(columns), fields["n_labels"]
-        require(n <= found.most(n_labels) and (n > 0) == (n_labels > 0)
+        require(n <= self.most(n_labels) and (n > 0) == (n_labels > 0)
                 and fields["weights"].shape == fields["squares"].shape
                 and fields["weights"].shape == (n, n_labels)
                 and np.all((columns < 0) == (np.arange(n) == 0))
@@ -322,13 +306,10 @@ cdef class LogisticRegression:
                 and np.all((running[:, 0] >= 0.0) & (running[:, 0] <= RUNNING_MEMORY)
                            & (running[:, 2] >= 0.0)),
                 "LogisticRegression: there are no such regressors")
-        found.n_learned, found.level = fields["n_learned"], fields["level"]
         if n:
-            found.reserve(n, n_labels)
-            found.n, found.n_labels = n, n_labels
-            put_back(found.views(), fields)
-            found.compact()
-        return found
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+            self.reserve(n, n_labels)
+        self.n, self.n_labels = n, n_labels
+        Part.load(self, fields)
+        if n:
+            self.compact()
+        return 0

@@ -13,9 +13,11 @@ table learns from labels at the same distance, and nothing from late labels with
 
 from libc.stdint cimport uint8_t
 
-cdef class Transitions:
-    cdef readonly int n_labels
-    cdef readonly int last              # code of the last label; -1: none
+from ..parts cimport Part
+
+cdef class Transitions(Part):
+    cdef public int n_labels
+    cdef public int last                # code of the last label; -1: none
     cdef double* counts                 # counts[label * n_labels + next label]
     cdef int n_rows                     # number of labels with a row of counts
 
@@ -23,4 +25,3 @@ cdef class Transitions:
     cdef void answer(self, int last, double* answers, int width) noexcept nogil
     cdef void learn(self, int last, int code) noexcept nogil
     cdef void forget(self, const uint8_t* gone) noexcept nogil
-    cdef dict views(self)

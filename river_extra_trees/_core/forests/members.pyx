@@ -3,10 +3,11 @@
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from ..allocation cimport free, zeroed
+from ..allocation cimport zeroed
 from ..arrays cimport view
+from ..parts cimport Part
 
-from ..state import State, fields_of, put_back, reduced, require
+from ..state import require
 
 cdef enum:
     MOST_CELLS = 1 << 17        # of a table: 1 MB
@@ -15,14 +16,11 @@ cdef double MEMORY = 500.0      # of the counts in a row, in labels
 cdef double PRIOR_COUNT = 0.5
 
 
-cdef class Transitions:
+cdef class Transitions(Part):
     """Which label follows which. See the header."""
 
     def __cinit__(self):
         self.last = -1
-
-    def __dealloc__(self):
-        free(self.counts)
 
     cdef int reserve(self, int n_labels) except -1 nogil:
         """Extend the table to so many labels."""
@@ -36,8 +34,9 @@ cdef class Transitions:
             memcpy(counts + <Py_ssize_t>label * n_labels,
                    self.counts + <Py_ssize_t>label * self.n_labels,
                    self.n_labels * sizeof(double))
-        free(self.counts)
-        self.counts, self.n_labels, self.n_rows = counts, n_labels, n_rows
+        self.replace(
+            &self.counts, counts, max(1, n_rows * n_labels) * <size_t>sizeof(double))
+        self.n_labels, self.n_rows = n_labels, n_rows
         return 0
 
     cdef void answer(self, int last, double* answers, int width) noexcept nogil:
@@ -79,30 +78,15 @@ cdef class Transitions:
         """The array of a state."""
         return {"counts": view(self.counts, "f8", (self.n_rows, self.n_labels))}
 
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.n_rows * <size_t>self.n_labels * sizeof(double)
-
     FIELDS = {
         "n_labels": ("whole", 0, 2**31 - 1), "last": ("whole", -1, 2**31 - 2),
         "counts": ("numbers", None, None, {"least": 0.0, "most": MEMORY + 1.0}),
     }
 
-    def state(self):
-        """The counts and the last label."""
-        return fields_of(self, self.FIELDS, self.views())
+    cdef int load(self, dict fields) except -1:
+        self.reserve(fields["n_labels"])
+        return Part.load(self, fields)
 
-    @classmethod
-    def restored(cls, values):
-        """The table of a state."""
-        cdef dict fields = State("Transitions", values, cls.FIELDS).read(cls.FIELDS)
-        cdef Transitions found = Transitions()
-        n = fields["n_labels"]
-        require(fields["last"] < n and (n == 0 or fields["counts"].shape == (
-            min(n, <int>MOST_CELLS // n), n)), "Transitions: there is no such table")
-        found.reserve(n)
-        put_back(found.views(), fields)
-        found.last = fields["last"]
-        return found
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+    cdef int check_structure(self) except -1:
+        require(self.last < self.n_labels, "Transitions: the last label is not there")
+        return 0

@@ -85,6 +85,7 @@ can predict rows.
 
 from libc.stdint cimport int64_t, uint8_t
 
+from ..parts cimport Part
 from ..schema cimport Labels
 from ..shares cimport balance
 from .fading_ridge cimport FadingRidge
@@ -97,19 +98,19 @@ cdef enum:
 
 cdef double FLOOR           # share of a uniform distribution in each member of the pool
 
-cdef class ClassPool:
+cdef class ClassPool(Part):
     cdef readonly int n_groups
     cdef double* weights                # per group
     cdef double* exponents              # e, of the members of the pool, in this order
     cdef double* squares                # G
-    cdef readonly int frequent          # code of f, if any label has most samples ...
-    cdef readonly double n_frequent, n_rest     # ... and decayed numbers of its samples, and others
-    cdef readonly Transitions transitions
+    cdef public int frequent            # code of f, if any label has most samples ...
+    cdef public double n_frequent, n_rest   # ... and decayed numbers of its samples, and others
+    cdef public Transitions transitions
     cdef Labels labels                  # of the forest: free codes get no share
 
     # `logs` of a row: logs[member * width + class] is log q_m(c); then the combined prediction, and
     # the code of the last label.
-    cdef dict views(self)
+    cdef int begin(self, int n_groups) except -1
     cdef tuple bounds(self, int width)
     cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil
     cdef void pool_logs(self, double* logs, int width) noexcept nogil
@@ -135,22 +136,22 @@ cdef class ClassPool:
     cdef inline int scratch_of(self, int width) noexcept nogil:
         return (self.n_groups + 4) * width + 1
 
-cdef class NumberMixture:
+cdef class NumberMixture(Part):
     cdef readonly int n_groups
-    cdef readonly int64_t n_targets     # number of learned targets
-    cdef readonly double lowest, highest    # range of these targets
-    cdef readonly double middle, variance   # running mean and variance of the bounded targets
-    cdef readonly int64_t n_bounded     # number of these
+    cdef public int64_t n_targets       # number of learned targets
+    cdef public double lowest, highest  # range of these targets
+    cdef public double middle, variance     # running mean and variance of the bounded targets
+    cdef public int64_t n_bounded       # number of these
     cdef double* weights                # w_k, per member
     cdef double* errors                 # per member: decayed sum of squared errors
     cdef double* past                   # u_k
-    cdef readonly double error          # decayed sum of squared errors of the prediction
-    cdef readonly double n_errors       # decayed number of targets in these sums
-    cdef readonly double size, square   # decayed sums of |z| and of z^2 ...
-    cdef readonly double n_sizes        # ... and the decayed number of these
-    cdef readonly NoiseModel noise
-    cdef readonly FadingRidge stack     # c
-    cdef readonly FadingRidge chain     # of y - m on d
+    cdef public double error            # decayed sum of squared errors of the prediction
+    cdef public double n_errors         # decayed number of targets in these sums
+    cdef public double size, square     # decayed sums of |z| and of z^2 ...
+    cdef public double n_sizes          # ... and the decayed number of these
+    cdef public NoiseModel noise
+    cdef public FadingRidge stack       # c
+    cdef public FadingRidge chain       # of y - m on d
     cdef double[2] last_answers         # m_1, m_2
     cdef double[2] last_errors          # e_1, e_2
     cdef double[2] chain_weights        # of m and of the chain ...
@@ -160,7 +161,7 @@ cdef class NumberMixture:
     # `answers` of a row: the predictions of the members, m, V, the prediction of the chain, the
     # combined prediction, the regressors of the chain, h of the `noise`, and v, which is 0 before
     # the first error.
-    cdef dict views(self)
+    cdef int begin(self, int n_groups) except -1
     cdef tuple bounds(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
     cdef void learn(self, const double* answers, double target, const Pace* pace,

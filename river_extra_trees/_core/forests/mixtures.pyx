@@ -6,17 +6,15 @@ from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from ..allocation cimport free, zeroed
 from ..arrays cimport view
+from ..parts cimport Part
 from ..schema cimport Labels
 from ..shares cimport share_weights, softmax, total_of
 from .fading_ridge cimport FadingRidge
 from .members cimport Transitions
 from .noise cimport LARGEST_TILT, NoiseModel
 
-from ..state import (
-    LARGEST_TARGET, State, fields_of, put_back, reduced, require,
-)
+from ..state import LARGEST_TARGET, require
 
 # --- Classes ---------------------------------------------------------------------------------
 
@@ -31,28 +29,27 @@ MOST_COUNTED = COUNT_MEMORY + 1.0
 cdef double FIRST_OF_TABLE = 0.5    # exponent
 
 
-cdef class ClassPool:
+cdef class ClassPool(Part):
     """Combines the class probabilities of several members. See the header.
 
     Initially all groups have equal weights, and the pool is their mixture.
     """
 
-    def __cinit__(self, int n_groups):
+    def __cinit__(self, int n_groups=1):
+        self.labels, self.transitions = Labels(), Transitions()
+        self.begin(n_groups)
+
+    cdef int begin(self, int n_groups) except -1:
+        """Allocate the first weights and exponents."""
         cdef int g
-        self.labels = Labels()
         self.n_groups = n_groups
-        self.weights = <double*>zeroed(n_groups, sizeof(double))
-        self.exponents = <double*>zeroed(n_groups + 3, sizeof(double))
-        self.squares = <double*>zeroed(n_groups + 3, sizeof(double))
+        self.renew(&self.weights, n_groups, sizeof(double))
+        self.renew(&self.exponents, n_groups + 3, sizeof(double))
+        self.renew(&self.squares, n_groups + 3, sizeof(double))
         for g in range(n_groups):
             self.weights[g] = 1.0 / n_groups
         self.exponents[n_groups] = 1.0
-        self.transitions = Transitions()
-
-    def __dealloc__(self):
-        free(self.weights)
-        free(self.exponents)
-        free(self.squares)
+        return 0
 
     cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil:
         """The logarithmic opinion pool of all members; answers[group * width + class]."""
@@ -178,9 +175,6 @@ cdef class ClassPool:
         least[n - 1], most[n - 1] = -1.0, width - 1.0
         return least, most
 
-    def __sizeof__(self):
-        return object.__sizeof__(self) + sizeof(double) * 3 * (self.n_groups + 2)
-
     FIELDS = {
         "weights": ("numbers", "groups", {"least": 0.0, "most": 1.0}),
         "exponents": ("numbers", "members", {"least": 0.0, "most": LARGEST_EXPONENT}),
@@ -190,29 +184,16 @@ cdef class ClassPool:
         "transitions": ("part", Transitions),
     }
 
-    def state(self):
-        """Weights, exponents, counts and transitions."""
-        return fields_of(self, self.FIELDS, self.views())
+    cdef int load(self, dict fields) except -1:
+        self.begin(<int>len(fields["weights"]))
+        return Part.load(self, fields)
 
-    @classmethod
-    def restored(cls, values):
-        """The pool of a state."""
-        cdef ClassPool pool
-        cdef dict fields = State("ClassPool", values, cls.FIELDS).read(cls.FIELDS)
-        n = len(fields["weights"])
-        require(len(fields["exponents"]) == n + 3 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6,
+    cdef int check_structure(self) except -1:
+        require(abs(total_of(self.weights, self.n_groups) - 1.0) < 1e-6,
                 "ClassPool: there are no such weights of groups")
-        pool = ClassPool(<int>n)
-        put_back(pool.views(), fields)
-        pool.transitions = fields["transitions"]
-        pool.frequent, pool.n_frequent = fields["frequent"], fields["n_frequent"]
-        pool.n_rest = fields["n_rest"]
-        require(pool.frequent < max(1, pool.transitions.n_labels),
+        require(0 <= self.frequent < max(1, self.transitions.n_labels),
                 "ClassPool: it counts a label that is not there")
-        return pool
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+        return 0
 
 
 # --- Numbers ---------------------------------------------------------------------------------
@@ -261,32 +242,28 @@ cdef inline double log_density(double* squares, double error, double n_errors) n
     return -0.5 * log(variance) - min(0.5 * error / variance, WORST)
 
 
-cdef class NumberMixture:
+cdef class NumberMixture(Part):
     """Combines the predicted numbers of several groups. See the header."""
 
-    def __cinit__(self, int n_groups):
-        cdef int i
-        require(n_groups <= LARGEST_MIXTURE, "NumberMixture: too many groups")
-        self.n_groups = n_groups
-        self.weights = <double*>zeroed(n_groups + 1, sizeof(double))
-        self.errors = <double*>zeroed(n_groups + 1, sizeof(double))
-        self.past = <double*>zeroed(n_groups + 1, sizeof(double))
-        self.scratch = <double*>zeroed(n_groups + 1, sizeof(double))
-        self.stack = FadingRidge(n_groups, STACK_DECAY, PRIOR)
+    def __cinit__(self, int n_groups=1):
         self.chain = FadingRidge(N_REGRESSORS, STACK_DECAY, CHAIN_PRIOR)
-        memset(self.last_answers, 0, sizeof(self.last_answers))
-        memset(self.last_errors, 0, sizeof(self.last_errors))
         self.chain_weights[0], self.chain_weights[1] = 1.0 - CHAIN_WEIGHT, CHAIN_WEIGHT
-        self.chain_errors[0] = self.chain_errors[1] = 0.0
         self.noise = NoiseModel()
+        self.begin(n_groups)
+
+    cdef int begin(self, int n_groups) except -1:
+        """Allocate the first weights, and the stack."""
+        cdef int i
+        require(1 <= n_groups <= LARGEST_MIXTURE, "NumberMixture: too many groups, or none")
+        self.n_groups = n_groups
+        self.renew(&self.weights, n_groups + 1, sizeof(double))
+        self.renew(&self.errors, n_groups + 1, sizeof(double))
+        self.renew(&self.past, n_groups + 1, sizeof(double))
+        self.renew(&self.scratch, n_groups + 1, sizeof(double))
+        self.stack = FadingRidge(n_groups, STACK_DECAY, PRIOR)
         for i in range(n_groups + 1):
             self.weights[i] = self.past[i] = 1.0 / (n_groups + 1)
-
-    def __dealloc__(self):
-        free(self.weights)
-        free(self.errors)
-        free(self.past)
-        free(self.scratch)
+        return 0
 
     # ---------------------------------------------------------------- predictions
 
@@ -463,9 +440,6 @@ cdef class NumberMixture:
         least[self.n_groups + 2] = least[self.scratch_of() - 1] = 0.0
         return least, most
 
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 4 * (self.n_groups + 1) * sizeof(double)
-
     # ---------------------------------------------------------------- state
 
     FIELDS = {
@@ -489,34 +463,14 @@ cdef class NumberMixture:
         "noise": ("part", NoiseModel),
     }
 
-    def state(self):
-        """All fields."""
-        return fields_of(self, self.FIELDS, self.views())
+    cdef int load(self, dict fields) except -1:
+        self.begin(<int>len(fields["weights"]) - 1)
+        return Part.load(self, fields)
 
-    @classmethod
-    def restored(cls, values):
-        """The mixture of a state."""
-        cdef NumberMixture mixture
-        cdef dict fields = State("NumberMixture", values, cls.FIELDS).read(cls.FIELDS)
-        n = len(fields["weights"]) - 1
-        require(n >= 1 and n <= LARGEST_MIXTURE and fields["stack"].n == n
-                and fields["chain"].n == N_REGRESSORS
-                and abs(np.sum(fields["weights"]) - 1.0) < 1e-6
-                and abs(np.sum(fields["chain_weights"]) - 1.0) < 1e-6
-                and fields["lowest"] <= fields["highest"],
+    cdef int check_structure(self) except -1:
+        require(self.stack.n == self.n_groups and self.chain.n == N_REGRESSORS
+                and abs(total_of(self.weights, self.n_groups + 1) - 1.0) < 1e-6
+                and abs(total_of(self.chain_weights, 2) - 1.0) < 1e-6
+                and self.lowest <= self.highest,
                 "NumberMixture: there are no such weights, stack or targets")
-        mixture = NumberMixture(<int>n)
-        put_back(mixture.views(), fields)
-        mixture.n_targets = fields["n_targets"]
-        mixture.lowest, mixture.highest = fields["lowest"], fields["highest"]
-        mixture.middle, mixture.variance = fields["middle"], fields["variance"]
-        mixture.n_bounded = fields["n_bounded"]
-        mixture.error, mixture.n_errors = fields["error"], fields["n_errors"]
-        mixture.size, mixture.square, mixture.n_sizes = (
-            fields["size"], fields["square"], fields["n_sizes"])
-        mixture.stack, mixture.chain = fields["stack"], fields["chain"]
-        mixture.noise = fields["noise"]
-        return mixture
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+        return 0

@@ -36,6 +36,7 @@ from libc.stdint cimport int64_t
 
 from ..allocation cimport free
 from ..linalg cimport LeafModel
+from ..parts cimport Owner, Part
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..tree cimport Kind, Tree
@@ -51,7 +52,7 @@ cdef inline double remainder(double target, double slope) noexcept nogil:
     """The residual of a target, clipped to the largest valid target."""
     return min(max(target - slope, -1e150), 1e150)
 
-cdef class LinearModels:
+cdef class LinearModels(Part):
     cdef readonly int kind
     cdef int n_regressors               # number of numeric features that vary
     cdef int* columns                   # their columns
@@ -70,7 +71,6 @@ cdef class LinearModels:
 
     cdef int reserve(self, int n_regressors, size_t n_cells, int n_nodes) except -1 nogil
     cdef void trim(self) noexcept nogil
-    cdef dict views(self)
     cdef double* add(self, int node) noexcept nogil
     cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil
     cdef void standardise(self, double* z) noexcept nogil
@@ -118,7 +118,7 @@ cdef class LinearModels:
             return NULL
         return self.coefficients + <Py_ssize_t>number * self.width
 
-cdef class Ridge:
+cdef class Ridge(Owner):
     cdef LeafModel model
     cdef double* row                    # sums of the samples, see `linalg`
     cdef int capacity                   # number of regressors for which there is room
@@ -130,7 +130,6 @@ cdef class Ridge:
     cdef void begin(self, int n_regressors) noexcept nogil
     cdef void add(self, const double* v, double weight) noexcept nogil
     cdef void solve(self, double* coefficients) noexcept nogil
-    cdef size_t n_bytes(self)
 
 
 cdef enum Phase:

@@ -14,6 +14,7 @@ from ..linalg cimport (
 )
 from ..allocation cimport free, product, resized, trimmed
 from ..moments cimport follow_all, follow_moments
+from ..parts cimport Owner, Part
 from ..rng cimport Rng
 from ..schema cimport MAX_COLUMNS, Schema
 from ..split cimport VARIANCE
@@ -26,9 +27,7 @@ from .buffer cimport Buffer, Entry
 from .growth cimport Growth, count_up
 from .lane_rows cimport MOST_COLUMNS
 
-from ..state import (
-    FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
-)
+from ..state import FINITE, LARGEST_FLOAT, LARGEST_TARGET, fields_of, put_back, require
 
 cdef extern from "lanes.h":
     void standardise(double* values, int n, const double* centers, const double* scales,
@@ -46,23 +45,13 @@ cdef enum:
 cdef double LARGEST_Z = 1e100           # products of z and coefficients are finite
 
 KINDS = ("none", "leaves", "root")      # which nodes have a model, by the numbers of `ModelKind`
-FIELDS = {
-    "kind": ("word", KINDS),
-    "columns": ("whole_numbers", np.int32, "regressors", {"most": MAX_COLUMNS - 1}),
-    "centers": ("numbers", "regressors", FINITE),
-    "scales": ("numbers", "regressors", {"least": 0.0, "most": LARGEST_FLOAT}),
-    "lows": ("numbers", "regressors", {"least": -LARGEST_Z, "most": LARGEST_Z}),
-    "highs": ("numbers", "regressors", {"least": -LARGEST_Z, "most": LARGEST_Z}),
-    "coefficients": ("numbers", None, None, FINITE),
-    "of_nodes": ("whole_numbers", np.int32, None, {"least": -1, "most": 2**31 - 1}),
-}
 
 
 cdef inline double limited(double total, double limit) noexcept nogil:
     return min(max(total, -limit), limit)
 
 
-cdef class LinearModels:
+cdef class LinearModels(Part):
     """The linear models of one tree; their kind is one of `KINDS`. See the header."""
 
     def __cinit__(self, kind="none"):
@@ -217,6 +206,17 @@ cdef class LinearModels:
 
     # ---------------------------------------------------------------- state
 
+    FIELDS = {
+        "kind": ("word", KINDS),
+        "columns": ("whole_numbers", np.int32, "regressors", {"most": MAX_COLUMNS - 1}),
+        "centers": ("numbers", "regressors", FINITE),
+        "scales": ("numbers", "regressors", {"least": 0.0, "most": LARGEST_FLOAT}),
+        "lows": ("numbers", "regressors", {"least": -LARGEST_Z, "most": LARGEST_Z}),
+        "highs": ("numbers", "regressors", {"least": -LARGEST_Z, "most": LARGEST_Z}),
+        "coefficients": ("numbers", None, None, FINITE),
+        "of_nodes": ("whole_numbers", np.int32, None, {"least": -1, "most": 2**31 - 1}),
+    }
+
     @property
     def n_columns(self):
         """One more than the largest column in use."""
@@ -242,54 +242,35 @@ cdef class LinearModels:
             "of_nodes": view(self.of_nodes, "i4", (self.node_capacity,))[:self.n_nodes],
         }
 
-    def state(self):
+    cdef dict fields(self):
         """All fields, without unused memory."""
-        return fields_of(self, FIELDS, {**self.views(), "kind": KINDS[self.kind]})
+        return fields_of(self, self.FIELDS, {**self.views(), "kind": KINDS[self.kind]})
 
-    @classmethod
-    def restored(cls, values):
-        """The models of a state."""
-        cdef LinearModels models
-        cdef dict fields = State("LinearModels", values, FIELDS).read(FIELDS)
+    cdef int load(self, dict fields) except -1:
         cdef int n = <int>len(fields["columns"])
         coefficients, of_nodes = fields["coefficients"], fields["of_nodes"]
         require(n <= MAX_REGRESSORS and coefficients.shape[1] == n + 2
                 and np.all((coefficients[:, -1] >= 0.0)
                            & (coefficients[:, -1] <= 2.0 * LARGEST_TARGET))
                 and np.all(of_nodes < len(coefficients)), "LinearModels: there is no such model")
-        models = LinearModels(fields["kind"])
-        models.reserve(n, coefficients.size, <int>len(of_nodes))
-        models.n_regressors, models.width = n, n + 2
-        models.n_models, models.n_nodes = <int>len(coefficients), <int>len(of_nodes)
-        put_back(models.views(), fields)
-        return models
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+        self.kind = KINDS.index(fields["kind"])
+        self.reserve(n, coefficients.size, <int>len(of_nodes))
+        self.n_regressors, self.width = n, n + 2
+        self.n_models, self.n_nodes = <int>len(coefficients), <int>len(of_nodes)
+        put_back(self.views(), fields)
+        return 0
 
 
-cdef class Ridge:
+cdef class Ridge(Owner):
     """The sums of a ridge regression, and its solution. See the header."""
-
-    def __dealloc__(self):
-        free(self.row)
-        free(self.model.scratch)
 
     cdef int reserve(self, int n_regressors) except -1 nogil:
         """Allocate memory for n_regressors regressors."""
         if n_regressors > self.capacity or self.row == NULL:
-            self.row = <double*>resized(
-                self.row, row_width(False, n_regressors, 0), sizeof(double))
-            self.model.scratch = <double*>resized(
-                self.model.scratch, scratch_size(n_regressors), sizeof(double))
+            self.resize(&self.row, row_width(False, n_regressors, 0), sizeof(double))
+            self.resize(&self.model.scratch, scratch_size(n_regressors), sizeof(double))
             self.capacity = n_regressors
         return 0
-
-    cdef size_t n_bytes(self):
-        """Number of allocated bytes."""
-        if self.row == NULL:
-            return 0
-        return sizeof(double) * (row_width(False, self.capacity, 0) + scratch_size(self.capacity))
 
     cdef void begin(self, int n_regressors) noexcept nogil:
         """Remove all samples."""
@@ -366,7 +347,8 @@ cdef class TreeGrowth:
     cdef size_t n_bytes(self):
         """Number of allocated bytes."""
         return (bytes_of_tree(&self.tree, &self.tree_kind) + self.growth.n_bytes()
-                + self.ridge.n_bytes() + self.capacity * sizeof(double))
+                + self.ridge.__sizeof__() - object.__sizeof__(self.ridge)
+                + self.capacity * sizeof(double))
 
     # ---------------------------------------------------------------- steps of a growth
 

@@ -14,6 +14,7 @@ with d = u - mean of u, or z_k. At first a is 1/2 and g is 0. `a` stays from 0 t
 
 from libc.stdint cimport uint8_t
 
+from ..parts cimport Part
 from ..schema cimport Schema
 from .running cimport Running
 
@@ -24,15 +25,15 @@ cdef double LARGEST_TILT        # of h
 
 cdef struct Feature:
     int column
-    Running running
-    double slope                # g_k
+    Running running             # four numbers of a state: these three ...
+    double slope                # ... and g_k
 
-cdef class NoiseModel:
-    cdef readonly double slope          # a
-    cdef readonly double middle         # running mean of u ...
-    cdef readonly double n_middle       # ... and the decayed number of values in it
-    cdef readonly double residual       # decayed sum of log(e^2 / v) ...
-    cdef readonly double n_residuals    # ... and the decayed number of these
+cdef class NoiseModel(Part):
+    cdef public double slope            # a
+    cdef public double middle           # running mean of u ...
+    cdef public double n_middle         # ... and the decayed number of values in it
+    cdef public double residual         # decayed sum of log(e^2 / v) ...
+    cdef public double n_residuals      # ... and the decayed number of these
     cdef Feature[MOST_FEATURES] features
     cdef int n_features
     cdef unsigned long version          # of the schema at the last `fit`; not in the state
@@ -47,4 +48,3 @@ cdef class NoiseModel:
                     double z2) noexcept nogil
     cdef void follow(self, const double* row, Py_ssize_t stride) noexcept nogil
     cdef bint belongs_to(self, Schema schema) except -1
-    cdef dict views(self)

@@ -6,10 +6,12 @@ from libc.math cimport exp, isnan, log
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
+from ..arrays cimport view
+from ..parts cimport Part
 from ..schema cimport Schema
 from .running cimport RUNNING_MEMORY, follow_value, standardised
 
-from ..state import State, fields_of, reduced, require
+from ..state import require
 
 cdef unsigned long UNKNOWN = -1     # version of no schema
 
@@ -23,7 +25,7 @@ LARGEST_TILT = 3.0
 cdef double LEAST_LOG = -6.0        # of e^2 / v: hits are not all alike
 
 
-cdef class NoiseModel:
+cdef class NoiseModel(Part):
     """A linear model of the log of squared errors. See the header."""
 
     def __cinit__(self):
@@ -142,43 +144,17 @@ cdef class NoiseModel:
 
     cdef dict views(self):
         """The features: columns; number of values, mean, variance and slope."""
-        cdef int i
-        features = [(self.features[i].running.n, self.features[i].running.mean,
-                     self.features[i].running.variance, self.features[i].slope)
-                    for i in range(self.n_features)]
+        cdef int n = self.n_features, size = sizeof(Feature)
         return {
-            "columns": np.array([self.features[i].column for i in range(self.n_features)],
-                                np.int32),
-            "features": np.array(features, np.float64).reshape(self.n_features, 4),
+            "columns": view(&self.features[0].column, "i4", (n,), (size,)),
+            "features": view(&self.features[0].running, "f8", (n, 4), (size, sizeof(double))),
         }
 
-    def state(self):
-        """All fields."""
-        return fields_of(self, self.FIELDS, self.views())
-
-    @classmethod
-    def restored(cls, values):
-        """The model of a state."""
-        cdef dict fields = State("NoiseModel", values, cls.FIELDS).read(cls.FIELDS)
-        cdef NoiseModel found = NoiseModel()
-        cdef int i
-        columns, features = fields["columns"], fields["features"]
-        require(len(columns) <= MOST_FEATURES and np.all(features[:, 0] >= 0.0)
+    cdef int load(self, dict fields) except -1:
+        features = fields["features"]
+        require(len(features) <= MOST_FEATURES and np.all(features[:, 0] >= 0.0)
                 and np.all(features[:, 0] <= RUNNING_MEMORY) and np.all(features[:, 2] >= 0.0)
                 and np.all(np.abs(features[:, 3]) <= LARGEST_G),
                 "NoiseModel: there are no such features")
-        found.slope, found.middle, found.n_middle = (
-            fields["slope"], fields["middle"], fields["n_middle"])
-        found.residual, found.n_residuals = fields["residual"], fields["n_residuals"]
-        for i in range(len(columns)):
-            found.features[i].column = columns[i]
-            found.features[i].running.n, found.features[i].running.mean = features[i, :2]
-            found.features[i].running.variance, found.features[i].slope = features[i, 2:]
-        found.n_features = len(columns)
-        return found
-
-    def __sizeof__(self):
-        return object.__sizeof__(self)
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+        self.n_features = <int>len(features)
+        return Part.load(self, fields)

@@ -36,14 +36,16 @@ and regressions of the last labels or targets learn nothing from it.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from ..parts cimport Part
+
 cdef struct Pace:
     double step                 # factor of learning rates
     double share                # factor of s
     const double* claims        # per member: what it gets of s, in any unit
     bint is_of_question         # whether the predictions are those of the question of the label
 
-cdef class Questions:
-    cdef readonly double delay          # D
+cdef class Questions(Part):
+    cdef public double delay            # D
     cdef bint is_closed                 # whether no question is kept
     cdef int n_first                    # asked before anything was learned, and not answered
     cdef int64_t asked_at               # if there are any: samples learned before the last question
@@ -75,7 +77,6 @@ cdef class Questions:
                           int n) noexcept nogil
     cdef Pace pace(self) noexcept nogil
     cdef object check_answers(self, int width, int64_t n_seen)
-    cdef dict views(self)
 
     cdef inline bint waits(self) noexcept nogil:
         """Whether a question may wait."""

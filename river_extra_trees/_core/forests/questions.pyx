@@ -6,11 +6,12 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memmove
 
-from ..allocation cimport free, product, resized
+from ..allocation cimport product
 from ..arrays cimport view
+from ..parts cimport Part
 from ..rng cimport mix
 
-from ..state import LARGEST_COUNT, State, fields_of, reduced, require
+from ..state import LARGEST_COUNT, fields_of, require
 
 cdef enum:
     FEWEST = 16                 # questions for which there is memory at first
@@ -19,24 +20,13 @@ cdef enum:
 
 cdef double MEMORY = 100.0      # of the mean delay, in labels
 
-FIELDS = {
-    "delay": ("number", 0.0, float(LARGEST_COUNT)), "is_closed": ("flag",),
-    "n_first": ("whole", 0, MOST), "asked_at": ("whole", -1, LARGEST_COUNT),
-    "rows": ("array", np.uint64, "questions"),
-    "moments": ("whole_numbers", np.int64, "questions", {"most": LARGEST_COUNT}),
-    "ages": ("whole_numbers", np.int64, "questions", {"most": MOST - 1}),
-    "answers": ("array", np.float64, "questions", None),
-    "freed": ("whole_numbers", np.int32, None, {"most": 2**31 - 1}),
-}
-DEFAULTS = {"n_first": 0, "asked_at": -1, "freed": np.empty(0, np.int32)}
-
 
 cdef union Bits:
     double value
     uint64_t bits
 
 
-cdef class Questions:
+cdef class Questions(Part):
     """Questions that wait for their labels. See the header.
 
     Parameters
@@ -47,12 +37,6 @@ cdef class Questions:
 
     def __cinit__(self, bint is_closed=False):
         self.is_closed, self.asked_at = is_closed, -1
-
-    def __dealloc__(self):
-        free(self.rows)
-        free(self.moments)
-        free(self.answers)
-        free(self.freed)
 
     # ---------------------------------------------------------------- questions
 
@@ -117,10 +101,9 @@ cdef class Questions:
 
     cdef int reserve(self, int capacity) except -1 nogil:
         """Allocate so many places, more than there are."""
-        self.rows = <uint64_t*>resized(self.rows, capacity, sizeof(uint64_t))
-        self.moments = <int64_t*>resized(self.moments, capacity, sizeof(int64_t))
-        self.answers = <double*>resized(
-            self.answers, product(capacity, self.width), sizeof(double))
+        self.resize(&self.rows, capacity, sizeof(uint64_t))
+        self.resize(&self.moments, capacity, sizeof(int64_t))
+        self.resize(&self.answers, product(capacity, self.width), sizeof(double))
         self.capacity = capacity
         return 0
 
@@ -170,7 +153,7 @@ cdef class Questions:
         """Allocate memory for `forget_columns`."""
         cdef int column
         if n_columns > self.n_columns:
-            self.freed = <int*>resized(self.freed, n_columns, sizeof(int))
+            self.resize(&self.freed, n_columns, sizeof(int))
             for column in range(self.n_columns, n_columns):
                 self.freed[column] = 0
             self.n_columns = n_columns
@@ -207,6 +190,17 @@ cdef class Questions:
 
     # ---------------------------------------------------------------- state
 
+    FIELDS = {
+        "delay": ("number", 0.0, float(LARGEST_COUNT)), "is_closed": ("flag",),
+        "n_first": ("whole", 0, MOST), "asked_at": ("whole", -1, LARGEST_COUNT),
+        "rows": ("array", np.uint64, "questions"),
+        "moments": ("whole_numbers", np.int64, "questions", {"most": LARGEST_COUNT}),
+        "ages": ("whole_numbers", np.int64, "questions", {"most": MOST - 1}),
+        "answers": ("array", np.float64, "questions", None),
+        "freed": ("whole_numbers", np.int32, None, {"most": 2**31 - 1}),
+    }
+    DEFAULTS = {"n_first": 0, "asked_at": -1, "freed": np.empty(0, np.int32)}
+
     cdef object check_answers(self, int width, int64_t n_seen):
         """The answers of the questions that wait, if their owner can have given them."""
         views = self.views()
@@ -225,42 +219,31 @@ cdef class Questions:
             "answers": view(self.answers + first * self.width, "f8", (n, self.width)),
         }
 
-    def state(self):
+    cdef dict fields(self):
         """The questions that wait; `ages` are the numbers of questions that were kept later."""
         views = self.views()
         waits = views["moments"] >= 0
         ages = np.arange(len(waits), dtype=np.int64)[::-1]
-        return fields_of(self, FIELDS, {
+        return fields_of(self, self.FIELDS, {
             "is_closed": bool(self.is_closed), "n_first": self.n_first,
             "asked_at": self.asked_at, "ages": ages[waits],
-            "freed": view(self.freed, "i4", (self.n_columns,)).copy(),
+            "freed": view(self.freed, "i4", (self.n_columns,)),
             **{name: values[waits] for name, values in views.items()}})
 
-    @classmethod
-    def restored(cls, values):
-        """The questions of a state."""
-        cdef dict fields = State("Questions", values, FIELDS, DEFAULTS).read(FIELDS)
-        cdef Questions found = Questions(fields["is_closed"])
+    cdef int load(self, dict fields) except -1:
         ages, answers = fields["ages"], fields["answers"]
-        found.width, found.delay = <int>answers.shape[1], fields["delay"]
-        found.n_first, found.asked_at = fields["n_first"], fields["asked_at"]
-        require(np.all(np.diff(ages) < 0) and np.all(ages < found.most(found.width)),
+        self.is_closed, self.delay = fields["is_closed"], fields["delay"]
+        self.n_first, self.asked_at = fields["n_first"], fields["asked_at"]
+        self.width = <int>answers.shape[1]
+        require(np.all(np.diff(ages) < 0) and np.all(ages < self.most(self.width)),
                 "Questions: the ages do not descend, or are too high")
-        found.reserve_columns(<int>len(fields["freed"]))
-        view(found.freed, "i4", (found.n_columns,))[...] = fields["freed"]
+        self.reserve_columns(<int>len(fields["freed"]))
+        view(self.freed, "i4", (self.n_columns,))[...] = fields["freed"]
         if len(ages):
-            found.end = 1 + int(ages[0])
-            found.reserve(found.end)
-            views = found.views()
+            self.end = 1 + int(ages[0])
+            self.reserve(self.end)
+            views = self.views()
             views["moments"][...] = -1
             for name, values in views.items():
-                values[found.end - 1 - ages] = fields[name]
-        return found
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + (
-            self.capacity * (sizeof(uint64_t) + sizeof(int64_t) + self.width * sizeof(double))
-            + self.n_columns * sizeof(int))
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+                values[self.end - 1 - ages] = fields[name]
+        return 0
