@@ -20,8 +20,7 @@ A path is visited once for all rows. What an edge multiplies the product with de
 only by o_j: there are three cases, see `quadrature.h`. A row that has left the path at an earlier
 split on j is multiplied by the share of the weight that goes this way, and j gets nothing there. So
 each number of a row takes a multiplication on the way down, and one with two additions on the way
-up. The bits of rows side by side do not depend on each other; one row alone is visited in another
-way, whose results agree within rounding.
+up. The bits do not depend on the other rows.
 
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
 it and the learner answers it (`put_row`), and then explain all (`finish`). A tree is laid out by
@@ -69,7 +68,6 @@ cdef extern from "quadrature.h":
         double[2 * MOST_POINTS] agreed
         double[3 * MOST_POINTS] gains
         unsigned char[MOST_ROWS] cases
-        double total            # of one row: of the leaves below without numbers of their own
         # Per row and point, in the memory of the explainer:
         double* products        # the product of the factors of all features
         double* sums            # the sum over the leaves below of value times product
