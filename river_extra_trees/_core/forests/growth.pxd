@@ -169,8 +169,10 @@ cdef class Growth(ColumnLists):
     cdef void split_fast(self, Tree* tree) noexcept nogil
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil
     cdef void split_wide(self, Tree* tree) noexcept nogil
-    cdef void split_task(self, Tree* tree, const Split* split, const Test* test) noexcept nogil
+    cdef void split_task(self, Tree* tree, const Split* split, const Test* test,
+                         double gain) noexcept nogil
     cdef void move(self, const Test* test, Task* left, Task* right) noexcept nogil
     cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil
+    cdef double unscaled(self, double found) noexcept nogil
     cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil

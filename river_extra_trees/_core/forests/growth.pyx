@@ -643,7 +643,8 @@ cdef class Growth(ColumnLists):
         """Split the task at the threshold of a fast lane."""
         cdef const Lane* lane = &self.of_lanes[self.lane]
         cdef size_t byte = self.byte_of(self.lane)
-        cdef int s, left
+        cdef int s
+        cdef int64_t left, n, of_left = 0, of_right = 0, of_node = 0     # squares of sums
         cdef float limit
         cdef Split split
         cdef Test test
@@ -654,29 +655,30 @@ cdef class Growth(ColumnLists):
             left = not goes_right(&test, test.values, test.is_float)
             self.lefts[0] = 1
             if self.task.n_segments == 2:
-                self.lefts[0], self.lefts[1] = left, not left
+                self.lefts[0], self.lefts[1] = <int>left, not left
             self.sums[self.lane] = self.whole_targets[not left] if (
                 self.criterion == VARIANCE) else 0
         else:
             for s in range(self.task.n_segments):
                 self.lefts[s] = self.counts[s * self.lanes.n_fast + self.lane]
-        self.left.n = self.node.n = 0
+        self.left.n = 0
         for s in range(self.task.n_segments):
-            left = self.lefts[s]
+            left, n = self.lefts[s], self.own[s].n
             self.left.n += left
-            self.node.n += self.own[s].n
-            self.left.counts[s], self.node.counts[s] = left, self.own[s].n
-            self.right.counts[s] = self.own[s].n - left
-        self.left.weight, self.node.weight = self.left.n, self.node.n
-        self.right.n = self.node.n - self.left.n
-        self.right.weight = self.right.n
+            of_left += left * left
+            of_right += (n - left) * (n - left)
+            of_node += n * n
+        self.right.n = self.task.n - self.left.n
         if self.criterion == VARIANCE:
-            self.left.counts[0], self.node.counts[0] = self.sums[self.lane], self.total
-            self.right.counts[0] = self.total - self.sums[self.lane]
+            of_left, of_node = self.sums[self.lane], self.total
+            of_right = of_node - of_left
+            of_left, of_right, of_node = of_left * of_left, of_right * of_right, of_node * of_node
         split.feature, split.nominal = lane.column, 0
         split.missing_left = self.left.n >= self.right.n
         split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
-        self.split_task(tree, &split, &test)
+        self.split_task(tree, &split, &test, self.unscaled(
+            <double>of_left / self.left.n + <double>of_right / self.right.n
+            - <double>of_node / self.task.n))
 
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil:
         """Split the task by a candidate of a lane whose `values` were read."""
@@ -703,7 +705,7 @@ cdef class Growth(ColumnLists):
             if not lane.is_exact:
                 split.threshold = largest_at(split.threshold, lane.offset, lane.scale)
         test.values, test.stride, test.is_float, test.limit = self.sides, 1, False, 0.0
-        self.split_task(tree, &split, &test)
+        self.split_task(tree, &split, &test, self.gain(&self.node, &self.left, &self.right))
 
     cdef void split_wide(self, Tree* tree) noexcept nogil:
         """Split the task by the best candidate of the columns that were visited."""
@@ -726,12 +728,14 @@ cdef class Growth(ColumnLists):
         else:
             self.pick_values(&split)
         self.find_sides()
-        self.split_task(tree, &split, NULL)
+        self.split_task(tree, &split, NULL, self.gain(&self.node, &self.left, &self.right))
 
-    cdef void split_task(self, Tree* tree, const Split* split, const Test* test) noexcept nogil:
+    cdef void split_task(self, Tree* tree, const Split* split, const Test* test,
+                         double gain) noexcept nogil:
         """Perform a split: create two leaves, move the samples, and add what is left to do.
 
-        The two sides are in `left`, `right` and `lefts`. A wide growth has picked rows and no test.
+        The two sides are in `left.n`, `right.n` and `lefts`. A wide growth has
+        picked rows and no test.
         """
         cdef Task left = self.task, right = self.task
         cdef int s, count
@@ -739,8 +743,7 @@ cdef class Growth(ColumnLists):
         left.depth = right.depth = self.task.depth + 1
         left.side = right.side = 1 if self.is_wide else 1 - self.task.side
         right.start += left.n
-        left.node = split_leaf(tree, self.task.node, split,
-                               self.gain(&self.node, &self.left, &self.right))
+        left.node = split_leaf(tree, self.task.node, split, gain)
         right.node = left.node ^ 1
         left.n_segments = right.n_segments = 0
         for s in range(self.task.n_segments):       # those of the right child replace the task's
@@ -774,8 +777,12 @@ cdef class Growth(ColumnLists):
 
     cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil:
         """The decrease of impurity by a split of a node into two sides, times the weight."""
-        cdef double found = (self.side_score(left) + self.side_score(right)
-                             - self.side_score(node)) / self.unit
+        return self.unscaled(self.side_score(left) + self.side_score(right)
+                             - self.side_score(node))
+
+    cdef inline double unscaled(self, double found) noexcept nogil:
+        """A difference of scores in units of weights and targets."""
+        found /= self.unit
         return found if self.criterion != VARIANCE else found / self.grain / self.grain
 
     cdef void add_child(self, Tree* tree, const Task* child,

@@ -714,24 +714,27 @@ static inline void standardise(double *values, int n, const double *centers, con
     }
 }
 
-/* Add the term of a regressor in the model of each of n rows. */
-static inline void add_terms(double *totals, const double *const *models, int regressor,
-                             const double *values, int n, double center, double scale,
-                             double low, double high) {
+/* Add the term of a regressor for each of n rows, which have one model each, or all the same one
+if `models` is NULL. */
+static inline void add_terms(double *totals, const double *const *models, const double *same,
+                             int regressor, const double *values, int n, double center,
+                             double scale, double low, double high) {
     Doubles centers = all_doubles(center), scales = all_doubles(scale);
     Doubles lows = all_doubles(low), highs = all_doubles(high);
+    Doubles of_model = all_doubles(models == NULL ? same[regressor] : 0.0);
     double last[2];
     int i;
     for (i = 0; i + 2 <= n; i += 2) {
         Doubles z = standardised(load_doubles(values + i), centers, scales, lows, highs);
-        Doubles of_model = two_doubles(models[i][regressor], models[i + 1][regressor]);
+        if (models != NULL)
+            of_model = two_doubles(models[i][regressor], models[i + 1][regressor]);
         store_doubles(totals + i, add_doubles(load_doubles(totals + i),
                                               multiply_doubles(of_model, z)));
     }
     if (n & 1) {
         i = n - 1;
         store_doubles(last, standardised(all_doubles(values[i]), centers, scales, lows, highs));
-        totals[i] += models[i][regressor] * last[0];
+        totals[i] += (models == NULL ? same : models[i])[regressor] * last[0];
     }
 }
 

@@ -32,8 +32,9 @@ from ..state import FINITE, LARGEST_FLOAT, LARGEST_TARGET, fields_of, put_back, 
 cdef extern from "lanes.h":
     void standardise(double* values, int n, const double* centers, const double* scales,
                      const double* lows, const double* highs) nogil
-    void add_terms(double* totals, const double* const* models, int regressor, const double* values,
-                   int n, double center, double scale, double low, double high) nogil
+    void add_terms(double* totals, const double* const* models, const double* same, int regressor,
+                   const double* values, int n, double center, double scale, double low,
+                   double high) nogil
 
 cdef enum:
     RUN = 16                    # samples of which the features are read together
@@ -129,13 +130,12 @@ cdef class LinearModels(Part):
                         double* slopes) noexcept nogil:
         """The slopes of a model at n stored samples, at most RUN."""
         cdef double[RUN] values
-        cdef (const double*)[RUN] models
         cdef int i, k, q = self.n_regressors
         for i in range(n):
-            models[i], slopes[i] = model, -model[q]
+            slopes[i] = -model[q]
         for k in range(q):
             buffer.gather(self.columns[k], places, n, values, 1)
-            add_terms(slopes, models, k, values, n, self.centers[k], self.scales[k],
+            add_terms(slopes, NULL, model, k, values, n, self.centers[k], self.scales[k],
                       self.lows[k], self.highs[k])
         for i in range(n):
             slopes[i] = limited(slopes[i], model[q + 1])
@@ -159,8 +159,9 @@ cdef class LinearModels(Part):
                 slopes[i + k] = -models[k][self.n_regressors]
             for k in range(self.n_regressors):
                 if self.columns[k] < n_columns:     # else all values are missing
-                    add_terms(slopes + i, models, k, rows + self.columns[k] * stride + i, size,
-                              self.centers[k], self.scales[k], self.lows[k], self.highs[k])
+                    add_terms(slopes + i, NULL if self.kind == IN_ROOT else models, models[0], k,
+                              rows + self.columns[k] * stride + i, size, self.centers[k],
+                              self.scales[k], self.lows[k], self.highs[k])
             for k in range(size):
                 slopes[i + k] = limited(slopes[i + k], models[k][self.n_regressors + 1])
             i += size
