@@ -80,8 +80,8 @@ conformal inference, Gibbs and Candes 2021),
 
 With late labels, v is that of the question: so the tails know how much E changes until the label
 comes. (The slopes of the model learn from E as it is then.) And q' is the geometric mean of q now
-and at the question. If it was that of now alone, intervals would hold less than they say where errors
-come in bouts; if that of the question alone, q would go on for D samples after it was right.
+and at the question. If it was that of now alone, intervals would hold less than they say where
+errors come in bouts; if that of the question alone, q would go on for D samples after it was right.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means. The share s and the .7 are multiplied by (1 + D)^(-1/2).
