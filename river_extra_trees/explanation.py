@@ -79,14 +79,13 @@ class Explanation:
     ) -> typing.Self:
         """Return the explanation of one prediction, whose `data` are made when they are read."""
         explanation = cls.__new__(cls)
-        explanation.__dict__.update(
-            base_value=base_value,
-            values=values,
-            feature_names=feature_names,
-            label=label,
-            method=method,
-            _sample=dict(x),
-        )
+        own = explanation.__dict__  # the fields are frozen
+        own["base_value"] = base_value
+        own["values"] = values
+        own["feature_names"] = feature_names
+        own["label"] = label
+        own["method"] = method
+        own["_sample"] = dict(x)
         return explanation
 
     def __getattr__(self, name: str) -> typing.Any:

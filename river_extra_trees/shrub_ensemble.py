@@ -13,7 +13,6 @@ import typing
 
 from ._core.shrubs import Shrubs
 from ._estimator.classifier import TreeClassifier
-from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     MaxFeatures,
     check_choice,
@@ -26,6 +25,7 @@ from ._estimator.parameters import (
     plain_parameters,
 )
 from ._estimator.regressor import TreeRegressor
+from ._estimator.summed_trees import SummedTrees
 
 __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 
@@ -34,7 +34,7 @@ __all__ = ["ShrubEnsembleClassifier", "ShrubEnsembleRegressor"]
 MOST = {"n_models": 10_000, "window_size": 10**7, "rounds": 10**6, "update_interval": 10**9}
 
 
-class _ShrubEnsemble(TreeLearner):
+class _ShrubEnsemble(SummedTrees):
     """Algorithm 1 of the paper. Subclasses set their parameters and call `_begin`."""
 
     _core: Shrubs
@@ -131,6 +131,9 @@ class _ShrubEnsemble(TreeLearner):
     def weights(self) -> list[float]:
         """Weights of the trees, the oldest tree first; they sum to one."""
         return [weight for _, weight in self._core.tree_weights()]
+
+    def _tree_weights(self, n: int) -> list[float]:
+        return self.weights
 
 
 class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):

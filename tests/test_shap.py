@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,9 +37,18 @@ def test_plots_take_explanations() -> None:
     shap.plots.beeswarm(words.explain_many(frame).to_shap(), show=False)
 
 
-def test_tree_explainer() -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        ret.StreamDecisionForestRegressor(n_models=5, batch_size=50, seed=1),
+        ret.ForgetfulRandomForestRegressor(n_models=5, seed=1),
+        ret.ShrubEnsembleRegressor(n_models=5, window_size=60, seed=1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_tree_explainer(model: Any) -> None:
     """It finds the same contributions in trees with numbers, some of which are missing."""
-    model = ret.StreamDecisionForestRegressor(n_models=5, batch_size=50, seed=1)
+    model = model.clone()
     rng = np.random.default_rng(1)
     for row in rng.random((600, 6)):
         x = {i: float(value) for i, value in enumerate(row) if value < 0.9}
@@ -52,10 +62,18 @@ def test_tree_explainer() -> None:
         assert parts == pytest.approx(np.ravel(wanted.values), abs=1e-10)
 
 
-def test_tree_explainer_of_labels() -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        ret.StreamDecisionForestClassifier(n_models=5, batch_size=50, seed=1),
+        ret.ShrubEnsembleClassifier(n_models=5, window_size=60, seed=1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_tree_explainer_of_labels(model: Any) -> None:
     """Its outputs are the probabilities."""
     rows = list(datasets.Phishing().take(400))
-    model = learn(ret.StreamDecisionForestClassifier(n_models=5, batch_size=50, seed=1), rows)
+    model = learn(model.clone(), rows)
     explainer = shap.TreeExplainer(model.to_shap())
     for x, _ in rows[:20]:
         found = explainer(np.array([model._core.row_of(x)]))

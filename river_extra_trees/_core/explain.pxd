@@ -20,7 +20,8 @@ A path is visited once for all rows. What an edge multiplies the product with de
 only by o_j: there are three cases, see `quadrature.h`. A row that has left the path at an earlier
 split on j is multiplied by the share of the weight that goes this way, and j gets nothing there. So
 each number of a row takes a multiplication on the way down, and one with two additions on the way
-up. The bits do not depend on the other rows.
+up. The bits of rows side by side do not depend on each other; one row alone is visited in another
+way, whose results agree within rounding.
 
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
 it and the learner answers it (`put_row`), and then explain all (`finish`). A tree is laid out by
@@ -68,6 +69,7 @@ cdef extern from "quadrature.h":
         double[2 * MOST_POINTS] agreed
         double[3 * MOST_POINTS] gains
         unsigned char[MOST_ROWS] cases
+        double total            # of one row: of the leaves below without numbers of their own
         # Per row and point, in the memory of the explainer:
         double* products        # the product of the factors of all features
         double* sums            # the sum over the leaves below of value times product
@@ -102,7 +104,7 @@ cdef struct Layout:             # of a tree that is being laid out; see `begin`
 
 cdef class Contributions:       # to the outputs for some rows
     cdef readonly int n_features, n_rows
-    cdef object memory          # a bytearray, which becomes an array without a copy
+    cdef object numbers         # an array (features + 1, rows), which has the memory of both:
     cdef double* phi            # phi[feature * n_rows + row]
     cdef double* base           # base[row]: the sum of the means of the trees
 
@@ -232,6 +234,7 @@ cdef class TreeExplanations(Explanations):
     cdef void climb_trees(self, int first) noexcept nogil
     cdef void climb(self, int tree, int row, const double* factors) noexcept nogil
     cdef double answer_one(self, int tree, int node, int row, const double* factors) noexcept nogil
+    cdef double mean_of_tree(self, int tree, int row, const double* factors) noexcept nogil
     cdef double weight_in(self, int tree, int row) noexcept nogil
     cdef void answer_leaf(self, int tree, int leaf, double* values) noexcept nogil
     cdef void read_factors(self, int row, double* to) noexcept nogil

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.object cimport PyObject
 from libc.math cimport NAN, exp, expm1, log, log1p
 from libc.stdint cimport uint64_t
@@ -26,6 +26,7 @@ cdef extern from "quadrature.h":
                int n_rows) noexcept nogil
 
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
+cdef object EMPTY = np.empty
 
 cdef enum:
     MOST_MARKED = 256           # depth of trees whose features on a path are counted
@@ -63,17 +64,18 @@ cdef class Contributions:
     """Contributions of so many features to the outputs for some rows. See the header."""
 
     def __cinit__(self, int n_features, int n_rows):
-        cdef size_t size = product(n_features + 1, n_rows) * sizeof(double)
+        cdef Py_buffer memory
         self.n_features, self.n_rows = n_features, n_rows
-        self.memory = PyByteArray_FromStringAndSize(NULL, size)
-        self.phi = <double*>PyByteArray_AS_STRING(self.memory)
+        self.numbers = EMPTY((n_features + 1, n_rows))
+        PyObject_GetBuffer(self.numbers, &memory, PyBUF_SIMPLE)
+        self.phi = <double*>memory.buf      # which stays where it is
         self.base = self.phi + <Py_ssize_t>n_features * n_rows
-        memset(self.phi, 0, size)
+        memset(self.phi, 0, memory.len)
+        PyBuffer_Release(&memory)
 
     def arrays(self):
         """The base value of each row, and the contributions: an array (rows, features)."""
-        found = np.frombuffer(self.memory).reshape(self.n_features + 1, self.n_rows)
-        return found[self.n_features], found[:self.n_features].T
+        return self.numbers[self.n_features], self.numbers[:self.n_features].T
 
     cdef void add(self, const double* phi, const double* base) noexcept nogil:
         cdef Py_ssize_t i
@@ -335,7 +337,6 @@ cdef class TreeExplanations(Explanations):
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
         """Explain the rows by a tree."""
         cdef double[MOST_CLASSES] factors
-        cdef double mean
         cdef int row
         if not self.keeps_subtotals():
             forget_subtotals(&self.trees.trees[tree])   # of when there were fewer labels
@@ -343,8 +344,8 @@ cdef class TreeExplanations(Explanations):
             return explainer.finish()
         for row in range(self.total.n_rows):
             self.read_factors(row, factors)
-            mean = self.weight_in(tree, row) * self.answer_one(tree, 0, row, factors)
-            explainer.means[row] = mean if mean == mean else 0.0
+            explainer.means[row] = self.weight_in(tree, row) * self.mean_of_tree(
+                tree, row, factors)
             explainer.base[row] += explainer.means[row]
         self.lay_out(explainer, tree)
         explainer.add_shapley()
@@ -393,26 +394,26 @@ cdef class TreeExplanations(Explanations):
         cdef Py_ssize_t n_rows = self.total.n_rows, n_subtotals = this.n_subtotals
         cdef int node = self.leaves[row * <Py_ssize_t>self.trees.n_trees + tree]
         cdef int n = 0 if self.regression else self.n_classes
-        cdef double weight = self.weight_in(tree, row), below, above, mean
+        cdef double weight = self.weight_in(tree, row), below, above
         cdef double* phi = self.total.phi + row
         cdef double* base = self.total.base + row
-        mean = self.answer_one(tree, 0, row, factors)
-        if mean != mean:
-            mean = 0.0
-        base[0] += mean * weight
-        if node == 0:
-            return
         below = self.answer_one(tree, node, row, factors)
-        if below != below:
-            below = mean
+        if below != below:                  # no sample
+            below = self.mean_of_tree(tree, row, factors)
         while node > 0:
             above = answer_of(this.subtotals + (node >> 1) * n_subtotals, n, factors)
             node = parents[node >> 1]
             if above != above:              # no sample below
-                above = self.answer_empty(row) if n else mean
-                above = mean if above != above else above
+                above = self.answer_empty(row) if n else above
+                above = self.mean_of_tree(tree, row, factors) if above != above else above
             phi[nodes[node].feature * n_rows] += (below - above) * weight
             below = above
+        base[0] += below * weight
+
+    cdef double mean_of_tree(self, int tree, int row, const double* factors) noexcept nogil:
+        """What the root answers a row; 0 if it is empty."""
+        cdef double mean = self.answer_one(tree, 0, row, factors)
+        return mean if mean == mean else 0.0
 
     cdef double answer_one(self, int tree, int node, int row,
                            const double* factors) noexcept nogil:

@@ -22,6 +22,8 @@ cdef enum:
     CAREFUL = 8     # rows that are read without `run` after a row that it could not learn
     CHECKED = -1    # place of an error: after weight and target, before the features
 
+cdef Team ALONE = Team()    # the calling thread of any call
+
 
 cdef dict normalised(const double* shares, Labels labels):
     """Every label and its share, divided by the sum of the shares; equal shares if that is 0."""
@@ -483,7 +485,7 @@ cdef class Learner(Guarded):
                 reader.link(self.schema, self.labels, self.n_seen)
             given = 0 if self.regression else self.code_to_explain(label)
             total = Contributions(self.schema.n_columns, n_rows)
-            explanations = self.explanations(total, shapley, team or Team())
+            explanations = self.explanations(total, shapley, team or ALONE)
             for row in range(n_rows):
                 if reader is None:
                     self.schema.encode(rows[row])

@@ -4,11 +4,16 @@ Points are taken two at a time. n is the number of points, an even one, so all l
 Vectors of gcc and clang are those of any processor, and other compilers get loops. The bits are the
 same: each point takes part in the same operations, and the points are added up in the same order.
 
-An edge has three cases, by what a row does at the splits on its feature: 0, it has left the path at
-an earlier edge; 1, it leaves the path here; 2, it agrees with all of them. `ratios` and `gains` have
-n numbers per case; `inverses` and `agreed` n numbers of rows that do not agree, then n of those that
-do; `cases` has the case of each row; products and sums have n numbers per row. One row has one case
-only (n_cases = 1), which comes first everywhere; `agreed_before` and `agrees` tell which.
+Of rows side by side, an edge has three cases, by what a row does at the splits on its feature: 0, it
+has left the path at an earlier edge; 1, it leaves the path here; 2, it agrees with all of them.
+`ratios` and `gains` have n numbers per case; `inverses` and `agreed` n numbers of rows that do not
+agree, then n of those that do; `cases` has the case of each row; products and sums have n numbers
+per row.
+
+One row alone needs no numbers per point for an edge of case 0, about half of all edges: the product is
+multiplied by a share of the weight, and the feature gets nothing. So there is a level only for each
+other edge; what lies below one of case 0 has the level above it, times `scale`, and its leaves are
+added up in the `total` of the level.
 
 Where a row does not agree, w has no part in the functions of t: the factor w (1 - t) is kept as
 1 - t, and w as the share of a node in the one above. */
@@ -76,6 +81,7 @@ typedef struct {
     double inverses[2 * MOST_POINTS], agreed[2 * MOST_POINTS], gains[3 * MOST_POINTS];
     unsigned char cases[MOST_ROWS];
     double *products, *sums;
+    double total;
 } Level;
 
 typedef struct {
@@ -95,24 +101,27 @@ INLINE Two ratio_at(Two t, Two inverse, double constant, double slope) {
     return MUL(ADD(ALL(constant), MUL(t, ALL(slope))), inverse);
 }
 
-INLINE Two leaf_gain_at(Two weight, Two inverse, Two ratio, double own, double slope,
-                        double counts) {
-    return MUL(MUL(MUL(weight, ALL(counts)), inverse), SUB(ALL(own), MUL(ALL(slope), ratio)));
+INLINE Two leaf_gain_at(Two weight, Two inverse, Two ratio, double own, double slope) {
+    return MUL(MUL(weight, inverse), SUB(ALL(own), MUL(ALL(slope), ratio)));
 }
 
-#define AGREED_BEFORE (n_cases == 1 ? agreed_before : k > 0)
-#define AGREES (n_cases == 1 ? agrees : k > 1)
-#define OF_STATE(numbers, agrees) ((numbers) + (n_cases > 1 && (agrees) ? n : 0))
+INLINE Two inverse_at(Two t, double share) {
+    return DIV(ALL(1.0), ADD(ALL(share), MUL(t, ALL(1.0 - share))));
+}
+
+#define AGREED_BEFORE (k > 0)
+#define AGREES (k > 1)
+#define OF_STATE(numbers, agrees) ((numbers) + ((agrees) ? n : 0))
 
 /* What an edge multiplies the products with. `share` is w of its feature, and `step` the share of
    the node in the one above. `inverses` are those of the edge before. */
-INLINE void find_ratios(int n, int n_cases, const double *points, double share, double step,
-                        int agreed_before, int agrees, const double *inverses, double *ratios) {
+INLINE void find_ratios(int n, const double *points, double share, double step,
+                        const double *inverses, double *ratios) {
     Two t, ratio, inverse;
     const double *before;
     double constant, slope;
     int k, q;
-    for (k = 0; k < n_cases; k++) {
+    for (k = 0; k < 3; k++) {
         before = OF_STATE(inverses, AGREED_BEFORE);
         constant = AGREED_BEFORE ? share : step;
         slope = (AGREES ? 1.0 : 0.0) - constant;
@@ -128,25 +137,19 @@ INLINE void find_ratios(int n, int n_cases, const double *points, double share, 
 /* What the feature of an edge gets of the sums below: the leaves below count for the latest edge of
    a feature, no longer for the one before. `agreed` is weight (1 - w) / (w + t (1 - w)), or
    -weight / (1 - t) of rows that do not agree. */
-INLINE void find_gains(int n, int n_cases, const double *points, const double *weights,
-                       double share, int agreed_before, int agrees, const double *before,
-                       double *inverses, double *agreed, double *gains) {
+INLINE void find_gains(int n, const double *points, const double *weights, double share,
+                       const double *before, double *inverses, double *agreed, double *gains) {
     Two t, weight, inverse, gain, earlier;
-    double constant, slope;
     int k, q;
-    for (k = n_cases > 1 ? 2 : 0; k < n_cases; k++) {       /* case 1: see `begin_path` */
-        constant = AGREES ? share : 1.0;
-        slope = AGREES ? 1.0 - share : -1.0;
-        for (q = 0; q < n; q += 2) {
-            LOAD(t, points + q);
-            LOAD(weight, weights + q);
-            inverse = DIV(ALL(1.0), ADD(ALL(constant), MUL(t, ALL(slope))));
-            gain = MUL(MUL(weight, ALL(slope)), inverse);
-            STORE(OF_STATE(inverses, AGREES) + q, inverse);
-            STORE(OF_STATE(agreed, AGREES) + q, gain);
-        }
+    for (q = 0; q < n; q += 2) {            /* rows that agree; for others see `begin_path` */
+        LOAD(t, points + q);
+        LOAD(weight, weights + q);
+        inverse = inverse_at(t, share);
+        gain = MUL(MUL(weight, ALL(1.0 - share)), inverse);
+        STORE(inverses + n + q, inverse);
+        STORE(agreed + n + q, gain);
     }
-    for (k = 0; k < n_cases; k++) {
+    for (k = 0; k < 3; k++) {
         for (q = 0; q < n; q += 2) {
             LOAD(gain, OF_STATE(agreed, AGREES) + q);
             LOAD(earlier, OF_STATE(before, AGREED_BEFORE) + q);
@@ -157,20 +160,19 @@ INLINE void find_gains(int n, int n_cases, const double *points, const double *w
 }
 
 /* The same for an edge to a leaf, of the products above it times the value: without a division. */
-INLINE void find_leaf_gains(int n, int n_cases, const double *weights, double share,
-                            double share_before, int agreed_before, int agrees,
+INLINE void find_leaf_gains(int n, const double *weights, double share, double share_before,
                             const double *inverses, const double *ratios, double *gains) {
     Two weight, inverse, ratio, gain;
     double own, slope;
     int k, q;
-    for (k = 0; k < n_cases; k++) {
+    for (k = 0; k < 3; k++) {
         own = (AGREES ? 1.0 : 0.0) - share;
         slope = 1.0 - share_before;
         for (q = 0; q < n; q += 2) {
             LOAD(weight, weights + q);
             LOAD(inverse, OF_STATE(inverses, AGREED_BEFORE) + q);
             LOAD(ratio, ratios + k * n + q);
-            gain = leaf_gain_at(weight, inverse, ratio, own, slope, AGREED_BEFORE ? 1.0 : 0.0);
+            gain = AGREED_BEFORE ? leaf_gain_at(weight, inverse, ratio, own, slope) : ALL(0.0);
             STORE(gains + k * n + q, gain);
         }
     }
@@ -240,30 +242,6 @@ INLINE void visit_leaf(int n, int n_rows, const double *ratios, const double *ga
     }
 }
 
-/* The same for one row, whose ratios and gains stay in registers. */
-INLINE void visit_leaf_alone(int n, const double *points, const double *weights, const Edge *edge,
-                             const Level *before, double value, const double *products,
-                             double *sums, double *phi) {
-    const double agreed = before->edge.agrees, constant = agreed > 0.0 ? edge->share : edge->step;
-    Two t, weight, inverse, ratio, product, sum, total = ALL(0.0);
-    int q;
-    for (q = 0; q < n; q += 2) {
-        LOAD(t, points + q);
-        LOAD(weight, weights + q);
-        LOAD(inverse, before->inverses + q);
-        LOAD(product, products + q);
-        LOAD(sum, sums + q);
-        ratio = ratio_at(t, inverse, constant, edge->agrees - constant);
-        product = MUL(product, ALL(value));
-        total = ADD(total, MUL(product, leaf_gain_at(weight, inverse, ratio,
-                                                     edge->agrees - edge->share,
-                                                     1.0 - before->edge.share, agreed)));
-        sum = ADD(sum, MUL(product, ratio));
-        STORE(sums + q, sum);
-    }
-    *phi += AT(total, 0) + AT(total, 1);
-}
-
 INLINE void begin_level(Level *level, const Step *steps, int place) {
     level->below = steps[place].feature;
     level->goes_left = steps[place].left;
@@ -286,6 +264,7 @@ INLINE void begin_path(const Visit *tree, int n, const double *points, const dou
         }
     }
     level->edge = none;
+    level->total = 0.0;
     begin_level(level, tree->steps, 0);
     for (q = 0; q < 2 * n; q++) level->inverses[q] = 1.0, level->agreed[q] = 0.0;
     for (q = 0; q < n * n_rows; q++) level->products[q] = 1.0, level->sums[q] = 0.0;
@@ -305,7 +284,7 @@ INLINE Edge edge_to(const Visit *tree, int place, int n_rows, unsigned char *cas
     edge.step = above->inverse_weight > 0.0 ? step->weight * above->inverse_weight : 0.5;
     edge.share = before->share * edge.step;
     for (row = 0; row < n_rows; row++)
-        cases[row] = n_rows == 1 ? 0 : (before->agrees >> row & 1) + (edge.agrees >> row & 1);
+        cases[row] = (before->agrees >> row & 1) + (edge.agrees >> row & 1);
     return edge;
 }
 
@@ -319,15 +298,8 @@ INLINE void add_leaf(const Visit *tree, int place, int n, const double *points,
     const double *values = tree->values + (size_t)tree->steps[place].left * n_rows;
     double *phi = tree->phi + (size_t)edge.feature * n_rows;
     if (edge.agrees == 0 && edge.share == 0.0) return;
-    if (n_rows == 1) {
-        visit_leaf_alone(n, points, weights, &edge, before, values[0] - tree->means[0],
-                         above->products, above->sums, phi);
-        return;
-    }
-    find_ratios(n, 3, points, edge.share, edge.step, before->edge.agrees, edge.agrees,
-                before->inverses, ratios);
-    find_leaf_gains(n, 3, weights, edge.share, before->edge.share, before->edge.agrees,
-                    edge.agrees, before->inverses, ratios, gains);
+    find_ratios(n, points, edge.share, edge.step, before->inverses, ratios);
+    find_leaf_gains(n, weights, edge.share, before->edge.share, before->inverses, ratios, gains);
     visit_leaf(n, n_rows, ratios, gains, cases, values, tree->means, above->products, above->sums,
                phi);
 }
@@ -339,12 +311,10 @@ INLINE int enter(const Visit *tree, int place, int n, const double *points, cons
     Level *level = tree->levels + tree->steps[place].depth;
     const Edge edge = edge_to(tree, place, n_rows, level->cases);
     const Level *before = tree->levels + edge.before;
-    const int n_cases = n_rows == 1 ? 1 : 3;
     if (edge.agrees == 0 && edge.share == 0.0) return 0;
-    find_ratios(n, n_cases, points, edge.share, edge.step, before->edge.agrees, edge.agrees,
-                before->inverses, ratios);
-    find_gains(n, n_cases, points, weights, edge.share, before->edge.agrees, edge.agrees,
-               before->agreed, level->inverses, level->agreed, level->gains);
+    find_ratios(n, points, edge.share, edge.step, before->inverses, ratios);
+    find_gains(n, points, weights, edge.share, before->agreed, level->inverses, level->agreed,
+               level->gains);
     go_down(n, n_rows, ratios, level->cases, (level - 1)->products, level->products, level->sums);
     level->edge = edge;
     begin_level(level, tree->steps, place);
@@ -378,9 +348,143 @@ INLINE void visit_leaves(const Visit *tree, int n, const double *points, const d
     for (; at > 0; at--) leave(tree, at, n, n_rows);
 }
 
-/* Loops over points are unrolled, also that over one row. */
+/* --- One row ---------------------------------------------------------------------------------- */
+
+INLINE void add_leaf_alone(int n, const double *points, const double *weights, const Edge *edge,
+                           const Level *before, double value, const Level *above, double *phi) {
+    Two t, weight, inverse, ratio, product, sum, total = ALL(0.0);
+    int q;
+    for (q = 0; q < n; q += 2) {
+        LOAD(t, points + q);
+        LOAD(weight, weights + q);
+        LOAD(inverse, before->inverses + n + q);
+        LOAD(product, above->products + q);
+        LOAD(sum, above->sums + q);
+        ratio = ratio_at(t, inverse, edge->share, edge->agrees - edge->share);
+        product = MUL(product, ALL(value));
+        total = ADD(total, MUL(product, leaf_gain_at(weight, inverse, ratio,
+                                                     edge->agrees - edge->share,
+                                                     1.0 - before->edge.share)));
+        sum = ADD(sum, MUL(product, ratio));
+        STORE(above->sums + q, sum);
+    }
+    *phi += AT(total, 0) + AT(total, 1);
+}
+
+/* Go down an edge on whose feature the row agreed before. */
+INLINE void enter_alone(int n, const double *points, const double *weights, const Edge *edge,
+                        const Level *before, double scale, const Level *above, Level *level) {
+    const double slope = edge->agrees - edge->share;
+    Two t, weight, inverse, gain, earlier, product, zero = ALL(0.0);
+    int q;
+    for (q = 0; q < n; q += 2) {
+        LOAD(t, points + q);
+        LOAD(inverse, before->inverses + n + q);
+        LOAD(product, above->products + q);
+        product = MUL(product, ratio_at(t, inverse, scale * edge->share, scale * slope));
+        STORE(level->products + q, product);
+        STORE(level->sums + q, zero);
+        LOAD(gain, level->agreed + q);
+        if (edge->agrees) {
+            LOAD(weight, weights + q);
+            inverse = inverse_at(t, edge->share);
+            gain = MUL(MUL(weight, ALL(slope)), inverse);
+            STORE(level->inverses + n + q, inverse);
+            STORE(level->agreed + n + q, gain);
+        }
+        LOAD(earlier, before->agreed + n + q);
+        gain = SUB(gain, earlier);
+        STORE(level->gains + q, gain);
+    }
+}
+
+/* Go up an edge from a level to the one above. */
+INLINE void leave_alone(int n, const Level *level, const Level *above, double *phi) {
+    Two sum, product, gain, upper, total = ALL(0.0);
+    int q;
+    for (q = 0; q < n; q += 2) {
+        LOAD(sum, level->sums + q);
+        LOAD(product, level->products + q);
+        LOAD(gain, level->gains + q);
+        LOAD(upper, above->sums + q);
+        sum = ADD(sum, MUL(product, ALL(level->total)));
+        total = ADD(total, MUL(sum, gain));
+        upper = ADD(upper, sum);
+        STORE(above->sums + q, upper);
+    }
+    *phi += AT(total, 0) + AT(total, 1);
+}
+
+typedef void (*Below)(const Visit *tree, int place, Level *level, double scale,
+                      const double *points, const double *weights);
+
+/* Go down to a child, and to all below it, from a level on; and up again. */
+INLINE void visit_child(const Visit *tree, int n, Below below, int child, int feature, int agrees,
+                        double share, Level *level, double scale, const double *points,
+                        const double *weights) {
+    const Step *step = tree->steps + child;
+    const int latest = tree->latest[feature];
+    const Level *before = tree->levels + latest;
+    Edge edge;
+    edge.feature = feature, edge.agrees = agrees, edge.share = before->edge.share * share;
+    if (!agrees && edge.share == 0.0) return;
+    if (step->feature < 0) {
+        add_leaf_alone(n, points, weights, &edge, before,
+                       scale * (tree->values[step->left] - tree->means[0]), level,
+                       tree->phi + feature);
+        return;
+    }
+    enter_alone(n, points, weights, &edge, before, scale, level, level + 1);
+    level[1].edge = edge, level[1].total = 0.0;
+    tree->latest[feature] = (int)(level + 1 - tree->levels);
+    below(tree, child, level + 1, 1.0, points, weights);
+    leave_alone(n, level + 1, level, tree->phi + feature);
+    tree->latest[feature] = latest;
+}
+
+/* A child on whose feature the row did not agree before. */
+INLINE void pass_child(const Visit *tree, Below below, int child, double scale, Level *level,
+                       const double *points, const double *weights) {
+    const Step *step = tree->steps + child;
+    if (step->feature < 0)
+        level->total += scale * (tree->values[step->left] - tree->means[0]);
+    else if (scale > 0.0)
+        below(tree, child, level, scale, points, weights);
+}
+
+INLINE void visit_below(const Visit *tree, int n, Below below, int place, Level *level,
+                        double scale, const double *points, const double *weights) {
+    const Step *step = tree->steps + place;
+    const int left = place + 1, right = step->right, goes_left = step->left & 1;
+    const double share = step->weight > 0.0 ? tree->steps[left].weight / step->weight : 0.5;
+    if (!tree->levels[tree->latest[step->feature]].edge.agrees) {
+        pass_child(tree, below, left, scale * share, level, points, weights);
+        pass_child(tree, below, right, scale * (1.0 - share), level, points, weights);
+        return;
+    }
+    visit_child(tree, n, below, goes_left ? left : right, step->feature, 1,
+                goes_left ? share : 1.0 - share, level, scale, points, weights);
+    visit_child(tree, n, below, goes_left ? right : left, step->feature, 0,
+                goes_left ? 1.0 - share : share, level, scale, points, weights);
+}
+
+#define BELOW(n)                                                                                   \
+    static void below_##n(const Visit *tree, int place, Level *level, double scale,                \
+                          const double *points, const double *weights) {                           \
+        visit_below(tree, n, below_##n, place, level, scale, points, weights);                     \
+    }
+BELOW(4)
+BELOW(8)
+BELOW(12)
+BELOW(16)
+
+/* Loops over points are unrolled. */
 #define VISIT(n)                                                                                   \
-    if (n_rows == 1) visit_leaves(tree, n, points, weights, 1);                                    \
+    if (n_rows == 1) {                                                                             \
+        if (tree->steps[0].feature < 0) return;                                                    \
+        begin_path(tree, n, points, weights, 1);                                                   \
+        below_##n(tree, 0, tree->levels, 1.0, points, weights);                                    \
+    }                                                                                              \
     else visit_leaves(tree, n, points, weights, n_rows)
 
 static inline void visit(const Visit *tree, int n, const double *points, const double *weights,

@@ -6,11 +6,10 @@ import typing
 
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
-from .explaining import trees_for_shap
 from .frames import Sample
-from .inspection import Node
 from .learner import TreeLearner
 from .parameters import n_threads_of
+from .summed_trees import SummedTrees
 
 if typing.TYPE_CHECKING:
     from .._core.table import RowReader
@@ -25,7 +24,7 @@ CELLS_PER_STEP = 40_000
 LARGE_STEP = 400_000
 
 
-class BatchForest(TreeLearner):
+class BatchForest(SummedTrees):
     """A forest that collects samples, and grows its trees when a batch is full.
 
     `learn` of the core returns true when a batch is full. `_grow` then makes a plan; it changes
@@ -56,48 +55,6 @@ class BatchForest(TreeLearner):
 
     def __getstate__(self) -> dict[str, typing.Any]:
         return {**self.__dict__, "_forest": self._core}
-
-    def to_shap(self) -> dict[str, typing.Any]:
-        """Convert the trees for `shap.TreeExplainer`, for what it does beside explanations.
-
-        The output is the predicted number, or the probability of each label. `shap` takes the
-        values of the features as an array, a column for each of `feature_names` of an
-        `Explanation`, NaN where they are missing. A tree whose leaf is empty counts with 0; the
-        model lets it not vote.
-
-        Returns
-        -------
-        A dict of arrays, as `shap.TreeExplainer(model.to_shap())` takes it.
-
-        Raises
-        ------
-        ValueError
-            If a tree has a split on nominal values.
-
-        Examples
-        --------
-        >>> import river_extra_trees as ret
-        >>> from river import datasets
-
-        >>> model = ret.StreamDecisionForestRegressor(n_models=10, seed=1)
-        >>> for x, y in datasets.TrumpApproval():
-        ...     model.learn_one(x, y)
-        >>> len(model.to_shap()["trees"])
-        10
-        """
-        core = self._core
-        trees = list(self._trees())
-        return trees_for_shap(
-            trees, [1.0 / len(trees)] * len(trees), core.schema.names, self._leaf_answer
-        )
-
-    def _leaf_answer(self, leaf: Node) -> list[float]:
-        """Return what a leaf answers: the mean, or the share of each label."""
-        if self._forest.regression:
-            return [leaf["values"][0]] if leaf["weight"] > 0.0 else [0.0]
-        if not leaf["weight"] > 0.0:
-            return [0.0] * len(leaf["values"])
-        return [value / leaf["weight"] for value in leaf["values"]]
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
         _ = self._core  # a growth that is due uses the old parameters

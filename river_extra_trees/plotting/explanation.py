@@ -68,7 +68,7 @@ class ExplanationDisplay(AxesDisplay):
             self._draw_one(ax)
         else:
             self._draw_means(ax)
-        ax.margins(x=0.12)
+        ax.margins(x=0.16)
 
     def _draw_one(self, ax: Axes) -> None:
         found = self.explanation
@@ -78,6 +78,7 @@ class ExplanationDisplay(AxesDisplay):
         rest = len(found.values) - len(parts), found.output - found.base_value - sum(parts)
         colours = [UP if part >= 0.0 else DOWN for part in parts]
         ends = draw_bars(ax, names, parts, "{:+.3g}", colours, rest, found.output)
+        ax.use_sticky_edges = False  # no bar begins at the axis: there is a number beside it
         for place, end in enumerate(ends[1:-1]):
             ax.plot([end, end], [place, place + 1], color=MUTED, linewidth=0.8)
         ax.axvline(float(found.base_value), color=MUTED, linestyle=":", linewidth=1.2)

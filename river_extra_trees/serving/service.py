@@ -257,7 +257,10 @@ class Service:
         return answer(label, model.predict_proba_one(x) if wanted.probabilities else None, **more)
 
     def explain_latest(self, time: float) -> dict[str, Any]:
-        """Explain the prediction that the page shows with this time, as the model predicts now."""
+        """Explain the prediction that the page shows with this time, as the model predicts now.
+
+        Values are shown as they were sent.
+        """
         found = next((each for each in self.monitor.latest if each["time"] == time), None)
         if found is None:
             raise RequestError("this prediction is no longer among the latest", 404)
@@ -266,7 +269,10 @@ class Service:
             explanation = explained(self.model, sample.x)
         except input_errors(self.model) as error:
             raise RequestError(str(error), REJECTED) from None
-        return explanation_of(explanation, SHOWN)
+        document = explanation_of(explanation, SHOWN)
+        for each in document["contributions"]:
+            each["value"] = found["x"].get(each["feature"], each["value"])
+        return document
 
     def _learn(self, given: Sample, sample: Sample) -> None:
         if self.kinds is not None:

@@ -62,8 +62,10 @@ def test_rows_side_by_side(tree: naive.Tree, n: int, data: Any) -> None:
     for shapley in (True, False):
         bases, parts = compiled.explain(6, list(naive.preorder(rows)), shapley, n)
         for row, base, part in zip(rows, bases, parts, strict=True):
-            wanted = explained(row, shapley)
-            assert (base, part.tolist()) == (wanted[0], wanted[1].tolist())
+            twins = compiled.explain(6, list(naive.preorder([row, row])), shapley, 2)
+            assert (base, part.tolist()) == (twins[0][0], twins[1][0].tolist())
+            alone = explained(row, shapley)
+            assert (base, part) == (alone[0], pytest.approx(alone[1], abs=1e-12))
 
 
 @given(tree=trees(), other=st.integers(0, 5))

@@ -171,7 +171,7 @@ def test_nothing_changes(case: tuple[str, int]) -> None:
     assert len(together) == len(frame)
     for row, a in enumerate(frame["a"]):
         alone = model.explain_one({"a": a})
-        assert together[row].values.tobytes() == alone.values.tobytes()
+        assert together[row].values == pytest.approx(alone.values, rel=1e-9, abs=1e-12)
         assert (together[row].label, together[row].base_value) == (alone.label, alone.base_value)
         assert together[row].data.tolist() == alone.data.tolist()
 
@@ -250,6 +250,23 @@ def test_dynamic_trees(method: str) -> None:
         _, (base_got,), (parts_got,) = model._core.explain([x], None, method == "shapley")
         assert base_got == pytest.approx(base, abs=1e-9)
         assert parts_got == pytest.approx(parts, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_labels", [15, 16])
+def test_dynamic_trees_of_many_labels(n_labels: int, method: str) -> None:
+    """The means that nodes keep are those of all labels, or of the last one that was asked."""
+    model = ret.DynamicTreeClassifier(n_particles=5, seed=1)
+    for i in range(300):
+        model.learn_one({"a": i % n_labels, "b": i % 7}, i % n_labels)
+    before = model._raw_memory_usage
+    for x in ({"a": 1, "b": 2}, {"a": n_labels - 1}):
+        for label in (0, n_labels - 1, 0):
+            found = model.explain_one(x, label, method)
+            assert found.output == pytest.approx(output(model, x, label), abs=1e-9)
+    per_node = 2 + (n_labels if n_labels == 15 else 1)
+    assert model._raw_memory_usage - before >= 8 * per_node * model.n_nodes / 5
+    assert pickle.loads(pickle.dumps(model))._raw_memory_usage <= before
 
 
 # -------------------------------------------------------------------- axioms
@@ -354,14 +371,22 @@ def test_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_trees_for_shap(missing: float) -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        ret.StreamDecisionForestRegressor(n_models=3, batch_size=50, seed=1),
+        ret.ShrubEnsembleRegressor(n_models=4, window_size=50, seed=1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_trees_for_shap(model: Any, missing: float) -> None:
     """The arrays are the trees: who walks them as shap does predicts as the model does."""
     rng = np.random.default_rng(1)
     rows = [
         {i: float(value) for i, value in enumerate(row) if value > missing * rng.random()}
         for row in rng.random((600, 4))
     ]
-    model = ret.StreamDecisionForestRegressor(n_models=3, batch_size=50, seed=1)
+    model = model.clone()
     for x in rows:
         model.learn_one(x, x.get(0, 2.0) + x.get(1, 0.5))
     for x in rows[:50]:

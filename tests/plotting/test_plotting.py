@@ -390,6 +390,15 @@ def test_the_bars_of_an_explanation() -> None:
     assert len({bar.get_facecolor() for bar in bars}) == 3
 
 
+def test_numbers_beside_bars_cover_no_names() -> None:
+    """Also that of a bar which goes down to the smallest value."""
+    found = ret.Explanation(1.0, np.array([6.0, -2.5]), np.arange(2.0), ("a", "b"))
+    display = plotting.ExplanationDisplay(found).plot()
+    display.figure_.canvas.draw()
+    left = display.ax_.get_window_extent().x0
+    assert min(text.get_window_extent().x0 for text in display.ax_.texts) > left
+
+
 def test_the_bars_of_several_explanations() -> None:
     """Each is the mean size of the contributions, whatever their signs."""
     values = np.array([[1.0, -2.0, 0.0], [-1.0, 4.0, 0.0]])

@@ -106,7 +106,10 @@ def test_explanations(tmp_path: Path) -> None:
         # The page asks for one of the latest predictions.
         latest = asked(app, "/status").json["latest"][0]
         shown = asked(app, f"/explanation?time={latest['time']!r}").json
-        assert shown == asked(app, "/predict?explain=10", body_of({"x": x})).json["explanation"]
+        wanted = asked(app, "/predict?explain=10", body_of({"x": x})).json["explanation"]
+        for each in wanted["contributions"]:
+            each["value"] = x[each["feature"]]  # as it was sent
+        assert shown == wanted
         for query, status in (("time=1.5", 404), ("", 400), ("time=x", 400)):
             assert asked(app, f"/explanation?{query}").status == status
 
@@ -124,6 +127,7 @@ def test_a_date_is_shown_as_it_was_sent(tmp_path: Path, path: str) -> None:
     assert latest["x"] == "day 17.02.2026"
     explained = asked(app, f"/explanation?time={latest['time']!r}")
     assert explained.json["contributions"][0]["feature"].startswith("day")
+    assert sent["day"] in [each["value"] for each in explained.json["contributions"]]
     seen: list[dict[str, Any]] = []
     app.service.monitor.watch._see = seen.append  # type: ignore[method-assign]
     asked(app, path, body_of({"x": sent, **y}))

@@ -6,6 +6,7 @@ from libc.math cimport NAN, fabs
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
+from ..allocation cimport product
 from ..arrays cimport view
 from ..cart.value_history cimport ValueHistory
 from ..explain cimport (
@@ -17,18 +18,19 @@ from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest
 from ..split cimport goes_left
+from ..subtotals cimport MOST_CLASSES, mean_below
 from ..trees cimport threshold_in
 from ..team cimport Team
 from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, MOST_PAST, OLDEST, RANDOM, Particles,
-    Regressor, decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active,
-    n_rules, reshape, row_score, score_subtree, set_constants, set_shares, sum_beliefs,
+    Regressor, decay_ahead, decayed, fades, features_of, fill_v, finish_leaf, follow, gather,
+    is_active, n_rules, reshape, row_score, score_subtree, set_constants, set_shares, sum_beliefs,
     sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
-from .shared_trees cimport Leaf, Node, restored_trees
+from .shared_trees cimport Leaf, Node, restored_trees, side
 from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
@@ -83,6 +85,13 @@ cdef double finite(double mean) noexcept nogil:
 
 cdef class ParticleFilter(Particles):
     """A particle filter: learns samples, answers, and describes its trees."""
+
+    # What explanations need of the nodes, for the model as it is:
+    cdef double* numbers        # per node: its weight; the share of the particles on the path of a
+                                #   row that pass it; and its means, one per class
+    cdef int n_means            # number of these ...
+    cdef int first_mean         # ... from this class on
+    cdef int64_t measured       # steps until they were computed, plus one; 0: never
 
     # --- Learning ---------------------------------------------------------------------------
 
@@ -181,10 +190,31 @@ cdef class ParticleFilter(Particles):
     cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
         cdef FilterExplanations found = FilterExplanations()
         found.total, found.shapley, found.team, found.filter = total, shapley, team, self
-        found.explainer = Explainer(total.n_features, 1, shapley)
-        found.one = Contributions(total.n_features, 1)
-        found.explainer.phi, found.explainer.base = found.one.phi, found.one.base
+        if shapley:
+            found.explainer = Explainer(total.n_features, 1, shapley)
+            found.one = Contributions(total.n_features, 1)
+            found.explainer.phi, found.explainer.base = found.one.phi, found.one.base
         return found
+
+    cdef int measure_trees(self, int code) except -1:
+        """Compute weight and means of all nodes, unless that has been done since the last sample.
+
+        Of more than MOST_CLASSES, only the means of one class are kept.
+        """
+        cdef int particle, first = 0, n = 1 if self.regression else self.model.n_classes
+        if n > MOST_CLASSES:
+            first, n = code, 1
+        if self.measured == self.n_steps + 1 and self.first_mean == first and self.n_means == n:
+            return 0
+        self.resize(&self.numbers, product(self.trees.n_nodes, 2 + n), sizeof(double))
+        self.measured, self.first_mean, self.n_means = self.n_steps + 1, first, n
+        self.epoch += 1
+        for particle in range(self.n_alive):
+            measure(self, self.roots[particle])
+        return 0
+
+    cdef double* numbers_of(self, int node) noexcept nogil:
+        return self.numbers + node * <Py_ssize_t>(2 + self.n_means)
 
     cdef int row_label(self) except -1 nogil:
         """The first of the largest probabilities, normalised first: rounding can make two equal."""
@@ -401,71 +431,145 @@ cdef class FilterExplanations(Explanations):
     """The contributions to the mean of the particles, row by row."""
 
     cdef ParticleFilter filter
-    cdef Explainer explainer    # of a row
-    cdef Contributions one      # to its output
+    cdef Explainer explainer    # of a row: its Shapley values
+    cdef Contributions one
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
-        """See `answer_leaves` for the trees; a linear leaf at x is divided by its slopes."""
+        """Divide the trees, and a linear leaf at x by its slopes."""
         cdef ParticleFilter filter = self.filter
-        cdef Contributions one = self.one
-        cdef Py_ssize_t i
-        cdef int particle, hit
-        cdef dict shares = {}       # per different tree
-        memset(one.phi, 0, one.n_features * sizeof(double))
-        one.base[0] = 0.0
-        for particle in range(filter.n_alive):
-            shares[filter.roots[particle]] = (
-                shares.get(filter.roots[particle], 0.0) + filter.share[particle])
-        for root, share in shares.items():
-            lay_out(filter, self.explainer, root)
-            answer_leaves(filter, self.explainer, share, code)
-            self.explainer.finish()
-        if not filter.regression:
-            one.to_log_odds()
+        cdef Contributions total = self.total
+        cdef int hit
+        filter.measure_trees(code)
+        if self.shapley:
+            self.add_shapley(row, code)
         else:
-            filter.find_row()
+            total.base[row] = add_paths(filter, code, total.phi + row, total.n_rows)
+        if filter.regression:
             for hit in range(filter.n_hits):
-                add_slopes(filter, one.phi, hit)
-        for i in range(one.n_features):
-            self.total.phi[i * self.total.n_rows + row] = one.phi[i]
-        self.total.base[row] = one.base[0]
+                add_slopes(filter, total.phi + row, total.n_rows, hit)
+        return 0
+
+    cdef int add_shapley(self, int row, int code) except -1:
+        """Add the Shapley values in each different tree."""
+        cdef int i, n = meet_roots(self.filter)
+        memset(self.one.phi, 0, (self.one.n_features + 1) * sizeof(double))     # and the base
+        for i in range(n):
+            lay_out(self.filter, self.explainer, self.filter.trees.stack[i], code)
+            self.explainer.base[0] += self.explainer.means[0]
+            self.explainer.add_shapley()
+        for i in range(self.one.n_features):
+            self.total.phi[i * <Py_ssize_t>self.total.n_rows + row] = self.one.phi[i]
+        self.total.base[row] = self.one.base[0]
         return 0
 
     cdef int finish(self) except -1:
+        if not self.filter.regression:
+            self.total.to_log_odds()
         return 0
 
 
-cdef int lay_out(ParticleFilter filter, Explainer explainer, int root) except -1:
+cdef void measure(ParticleFilter filter, int node) noexcept nogil:
+    """Compute weight and means of a node and of those below it, unless that has been done."""
+    cdef Node* here = &filter.trees.nodes[node]
+    cdef double* numbers = filter.numbers_of(node)
+    cdef const double* left
+    cdef const double* right
+    cdef const double* row
+    cdef int k
+    if here.stamp == filter.epoch:
+        return
+    here.stamp = filter.epoch
+    if here.leaf == NULL:       # no deeper than MAX_DEPTH
+        measure(filter, here.left)
+        measure(filter, here.right)
+        left, right = filter.numbers_of(here.left), filter.numbers_of(here.right)
+        numbers[0] = left[0] + right[0]
+        for k in range(2, 2 + filter.n_means):
+            numbers[k] = mean_below(left[0], left[k], right[0], right[k])
+    elif filter.regression:     # means do not decay
+        numbers[0] = here.leaf.total[0] * decay_ahead(filter, here.leaf, 1)
+        numbers[2] = filter.clamped(mean_of(
+            &filter.model, numbers[0], here.leaf.total[1 + filter.model.n_regressors]))
+    else:
+        row = decayed(filter, here.leaf, 1)
+        numbers[0] = row[0]
+        for k in range(filter.n_means):
+            numbers[2 + k] = class_share(&filter.model, row, filter.first_mean + k)
+
+
+cdef int meet(ParticleFilter filter, int node, double share, int n) noexcept nogil:
+    """Add the share of particles that pass a node, one of n on the stack; return their number."""
+    cdef double* numbers = filter.numbers_of(node)
+    if filter.trees.nodes[node].stamp != filter.epoch:
+        filter.trees.nodes[node].stamp = filter.epoch
+        filter.trees.stack[n] = node
+        numbers[1] = 0.0
+        n += 1
+    numbers[1] += share
+    return n
+
+
+cdef int meet_roots(ParticleFilter filter) noexcept nogil:
+    """Put each different tree on the stack, with the share of its particles."""
+    cdef int particle, n = 0
+    filter.epoch += 1
+    for particle in range(filter.n_alive):
+        n = meet(filter, filter.roots[particle], filter.share[particle], n)
+    return n
+
+
+cdef double add_paths(ParticleFilter filter, int code, double* phi,
+                      Py_ssize_t n_rows) noexcept nogil:
+    """Add the change of the mean at each split on the paths of a row; return the base value.
+
+    Each node is met once: those above it come before it on the stack, as they are less deep.
+    """
+    cdef const Node* here
+    cdef const double* numbers
+    cdef const double* below
+    cdef int i = 0, child, n = meet_roots(filter), mean = 2 + code - filter.first_mean
+    cdef double base = 0.0
+    for i in range(n):
+        numbers = filter.numbers_of(filter.trees.stack[i])
+        base += numbers[1] * numbers[mean]
+    i = 0
+    while i < n:
+        here = &filter.trees.nodes[filter.trees.stack[i]]
+        if here.leaf == NULL:
+            child = side(here, filter.schema.row)
+            numbers, below = filter.numbers_of(filter.trees.stack[i]), filter.numbers_of(child)
+            n = meet(filter, child, numbers[1], n)
+            phi[here.split.feature * n_rows] += numbers[1] * (below[mean] - numbers[mean])
+        i += 1
+    return base
+
+
+cdef int lay_out(ParticleFilter filter, Explainer explainer, int root, int code) except -1:
     """Lay out a tree, for the row that the schema encoded last."""
     cdef Layout layout
     cdef const Node* here
     cdef const double* x = filter.schema.row
+    cdef const double* numbers = filter.numbers_of(root)
+    cdef double share = numbers[1]
+    cdef int mean = 2 + code - filter.first_mean
     explainer.reserve_steps(2 * filter.trees.nodes[root].n_leaves - 1)
+    explainer.means[0] = share * numbers[mean]
     layout = begin(explainer, root)
     while layout.node >= 0:
         here = &filter.trees.nodes[layout.node]
+        numbers = filter.numbers_of(layout.node)
         if here.leaf != NULL:
-            put_leaf(&layout, decayed(filter, here.leaf, 1)[0])
+            explainer.values[layout.n_leaves] = share * numbers[mean]
+            put_leaf(&layout, numbers[0])
         else:
+            layout.steps[layout.n_steps].weight = numbers[0]
             put_split(&layout, here.split.feature, goes_left(&here.split, x[here.split.feature]),
                       here.left, here.right)
     return end(explainer, &layout)
 
 
-cdef void answer_leaves(ParticleFilter filter, Explainer explainer, double share,
-                        int code) noexcept nogil:
-    """Set the values of the leaves: share times the mean or the probability of a class."""
-    cdef const double* row
-    cdef int i, node
-    for i in range(explainer.n_leaves):
-        node = explainer.steps[explainer.leaves[i]].right
-        row = decayed(filter, filter.trees.nodes[node].leaf, 1)
-        explainer.values[i] = share * (
-            filter.clamped(mean_of(&filter.model, row)) if filter.regression
-            else class_share(&filter.model, row, code))
-
-
-cdef void add_slopes(ParticleFilter filter, double* phi, int hit) noexcept nogil:
+cdef void add_slopes(ParticleFilter filter, double* phi, Py_ssize_t n_rows,
+                     int hit) noexcept nogil:
     """Add the terms of the linear model of a leaf: slope times (value minus mean in the leaf).
 
     If the prediction is limited, the terms are limited in proportion.
@@ -487,7 +591,7 @@ cdef void add_slopes(ParticleFilter filter, double* phi, int hit) noexcept nogil
     if not filter.published:
         factor *= slope_of_limits(total, mean, filter.lowest, filter.highest)
     for i in range(posterior.n_regressors):
-        phi[filter.regressors[i].feature] += factor * terms[i]
+        phi[filter.regressors[i].feature * n_rows] += factor * terms[i]
 
 
 # --- Nodes as plain values --------------------------------------------------------------------

@@ -31,7 +31,6 @@ cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
                          bint* is_linear) noexcept nogil
 cdef Predictive predictive(const LeafModel* model, const double* row,
                            const double* v) noexcept nogil
-cdef double mean_of(const LeafModel* model, const double* row) noexcept nogil
 cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil
 cdef double evidence(const LeafModel* model, const Fit* fitted, double weight) noexcept nogil
 cdef double published_score(const LeafModel* model, const Fit* fitted, double mean,
@@ -42,6 +41,13 @@ cdef void to_cells(const LeafModel* model, const double* row, const double* orig
 cdef void add_to_cells(const LeafModel* model, double* cells, const double* offsets,
                        const int* slots, int n, const double* weights) noexcept nogil
 cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil
+
+cdef inline double mean_of(const LeafModel* model, double weight, double mean) noexcept nogil:
+    """What a regression leaf with this weight and mean predicts in the middle of its samples."""
+    if model.prior[0] <= 0.0:
+        return mean
+    return mean + model.prior[0] / (weight + model.prior[0]) * (
+        model.prior[1 + model.n_regressors] - mean)
 
 cdef inline double class_share(const LeafModel* model, const double* row, int k) noexcept nogil:
     """Predictive probability of class k in a leaf: sections 2.1 and 4.3."""

@@ -88,13 +88,6 @@ cdef Predictive predictive(const LeafModel* model, const double* row,
     return answer
 
 
-cdef double mean_of(const LeafModel* model, const double* row) noexcept nogil:
-    """The mean of the target in a regression leaf: its prediction in the middle of its samples."""
-    cdef int size = model.n_regressors + 1
-    fit(model, row, False)
-    return model.scratch[size * (size + 1) // 2 + size - 1]     # see `fit`
-
-
 cdef double published_score(const LeafModel* model, const Fit* fitted, double mean,
                             const double* retired, double share) noexcept nogil:
     """Score of a leaf in the moves of dynaTree 1.2-17, for comparisons with its output.
