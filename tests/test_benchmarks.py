@@ -193,6 +193,10 @@ COSTS: dict[str, tuple[list[object], str]] = {
         ["--streams", "Phishing", "--samples", 100, "--repeats", 1, "--against", ROOT],
         "| Phishing | ratio  | ",
     ),
+    "parts": (
+        ["--streams", "Phishing", "--samples", 40, "--against", ROOT],
+        "| Phishing | members | ",
+    ),
     "keyed": (["--samples", 500, "--keys", 9, "--repeats", 1], f"| {TREE} "),
     "serve": (["--seconds", 0.2, "--clients", 1, "--learners", TREE], "| /predict-learn | 100 "),
 }
@@ -201,7 +205,7 @@ COSTS: dict[str, tuple[list[object], str]] = {
 @pytest.mark.parametrize("name", COSTS)
 def test_costs(name: str) -> None:
     """Every measurement prints a table; `test_soak` tests the one that is left."""
-    if name == "instructions" and shutil.which("valgrind") is None:
+    if name in ("instructions", "parts") and shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
     options, expected = COSTS[name]
     assert expected in succeed("costs", name, *options)

@@ -32,10 +32,9 @@ from river_extra_trees.serving.description import (
     has_intervals,
     input_errors,
     is_classifier,
-    name_of,
 )
 from river_extra_trees.streams import Batch, Reader
-from river_extra_trees.watch import learner_of, unwatched
+from river_extra_trees.watch import learner_of, name_of, unwatched
 
 ROWS_PER_LINE = 100_000  # of the progress in a log
 

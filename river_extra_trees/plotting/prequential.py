@@ -17,7 +17,7 @@ from river import base, evaluate, metrics, utils
 
 from river_extra_trees.evaluate import ranking
 
-from ..watch import unwatched
+from ..watch import name_of, unwatched
 from ._axes import CLASS_COLOURS, CLASS_MARKERS, MUTED, Display, figure_of, mark_drifts, new_axes
 from .live import Live
 
@@ -373,7 +373,7 @@ def _named(models: typing.Any) -> dict[str, base.Estimator]:
     if isinstance(models, Mapping):
         return dict(models)
     models = [models] if isinstance(models, base.Base) else list(models)
-    kinds = [type(model).__name__ for model in models]
+    kinds = [name_of(model) for model in models]
     return {
         kind if kinds.count(kind) == 1 else f"{kind} {1 + kinds[:i].count(kind)}": model
         for i, (kind, model) in enumerate(zip(kinds, models, strict=True))

@@ -11,7 +11,7 @@ import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.column_kinds import parted
 from river_extra_trees.explanation import Explanation
-from river_extra_trees.watch import Watch, learner_of, unwatched
+from river_extra_trees.watch import learner_of, name_of, unwatched
 
 WITH_INTERVALS = "DynamicTreeRegressor and ExtraTreesRegressor"
 
@@ -28,14 +28,6 @@ def before_learner(model: Any, x: dict[str, Any]) -> Any:
 def explained(model: Any, x: dict[str, Any]) -> Explanation:
     """Explain a prediction of a learner, or of a pipeline: the features that reach its learner."""
     return learner_of(model).explain_one(before_learner(model, x))
-
-
-def name_of(model: Any) -> str:
-    """Return the name of a model, with all steps of a pipeline."""
-    if isinstance(model, Pipeline):
-        *names, _ = map(str, model.steps)
-        return " | ".join([*names, name_of(model[-1])])
-    return f"Watch({name_of(model.model)})" if isinstance(model, Watch) else type(model).__name__
 
 
 def is_classifier(model: Any) -> bool:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .watch import KINDS, Alarm, Watch, learner_of, unwatched
+from .watch import KINDS, Alarm, Watch, learner_of, name_of, unwatched
 
-__all__ = ["KINDS", "Alarm", "Watch", "learner_of", "unwatched"]
+__all__ = ["KINDS", "Alarm", "Watch", "learner_of", "name_of", "unwatched"]

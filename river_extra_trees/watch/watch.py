@@ -426,6 +426,14 @@ def learner_of(model: typing.Any) -> typing.Any:
             return model
 
 
+def name_of(model: typing.Any) -> str:
+    """Return the name of a model, with all steps of a pipeline, and that of what is watched."""
+    if hasattr(model, "steps"):
+        *names, _ = map(str, model.steps)
+        return " | ".join([*names, name_of(model.steps[next(reversed(model.steps))])])
+    return f"Watch({name_of(model.model)})" if isinstance(model, Watch) else type(model).__name__
+
+
 def unwatched(model: typing.Any) -> tuple[Watch | None, typing.Any]:
     """Return the watch of a model or of its last step, if any, and the model without it."""
     if not hasattr(model, "steps"):

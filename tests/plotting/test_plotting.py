@@ -115,6 +115,11 @@ def test_alarms_are_marked() -> None:
         assert all(3_000 < item <= 4_000 for item in curve.alarms)
     (legend,) = display.plot().figure_.legends
     assert [text.get_text() for text in legend.get_texts()][-1] == "alarm"
+    unnamed = plotting.PrequentialDisplay.from_stream(list(models.values()), rows[:10], metric)
+    assert {curve.name for curve in unnamed.curves} == {
+        "Watch(StreamDecisionTreeClassifier)",
+        "ColumnKinds | Watch(StreamDecisionTreeClassifier)",
+    }
 
 
 def test_best_learner_comes_first() -> None:

@@ -26,6 +26,7 @@ MEASUREMENTS = (
     "wide",
     "instructions",
     "ratios",
+    "parts",
     "keyed",
     "serve",
     "soak",

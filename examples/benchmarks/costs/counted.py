@@ -54,6 +54,7 @@ def main() -> None:
     count(True)
     run(model, second)
     count(False)
+    print(getattr(model, "n_models", 1))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import river_extra_trees
 from examples.benchmarks.common import streams, tables
@@ -99,8 +99,16 @@ def check_guarded(options: argparse.Namespace) -> int:
     return n_slow
 
 
-def instructions(tree: Path, name: str, way: str, rows: list[Any]) -> float:
-    """Return the instructions per sample, with the package of a source tree."""
+class Counted(NamedTuple):
+    """What callgrind found."""
+
+    text: str  # its file
+    n: int  # number of samples
+    n_trees: int
+
+
+def counted(tree: Path, name: str, way: str, rows: list[Any]) -> Counted:
+    """Count the instructions of a learner with the package of a source tree."""
     with tempfile.TemporaryDirectory() as folder:
         job, found = Path(folder, "job"), Path(folder, "found")
         job.write_bytes(pickle.dumps((name, way, rows)))
@@ -110,8 +118,13 @@ def instructions(tree: Path, name: str, way: str, rows: list[Any]) -> float:
         done = subprocess.run(command, cwd=tree, env=settled(tree), capture_output=True, text=True)
         if done.returncode:
             raise UserError(f"{name} with {tree} failed: {done.stderr[-1000:]}")
-        totals = re.findall(r"^totals: (\d+)", found.read_text(), re.M)
-    return int(totals[0]) / (len(rows) - len(rows) // 2)
+        return Counted(found.read_text(), len(rows) - len(rows) // 2, int(done.stdout))
+
+
+def instructions(tree: Path, name: str, way: str, rows: list[Any]) -> float:
+    """Return the instructions per sample, with the package of a source tree."""
+    found = counted(tree, name, way, rows)
+    return int(re.findall(r"^totals: (\d+)", found.text, re.M)[0]) / found.n
 
 
 def run(options: argparse.Namespace) -> int:

@@ -449,16 +449,19 @@ cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noe
     """Compute the mean of the trees in each group and the variance V, then combine them."""
     cdef int i, n, g, n_groups = forest.n_groups()
     cdef double* means = answers + 2 * forest.n_trees
-    cdef double mean, inside, among, deviation, variance = 0.0
+    cdef double mean, inside, among, deviation, share, variance = 0.0
+    cdef bint is_power_of_two               # then the product with `share` is the quotient
     for g in range(n_groups):
         n = (<Group>forest.group(g)).n
+        share, is_power_of_two = 1.0 / n, n & (n - 1) == 0
         mean = inside = among = 0.0
         for i in range(n):
-            mean += answers[2 * i] / n
-            inside += answers[2 * i + 1] / n
+            mean += answers[2 * i] * share if is_power_of_two else answers[2 * i] / n
+            inside += answers[2 * i + 1] * share if is_power_of_two else answers[2 * i + 1] / n
         for i in range(n):
             deviation = answers[2 * i] - mean
-            among += deviation * deviation / n
+            deviation *= deviation
+            among += deviation * share if is_power_of_two else deviation / n
         means[g] = mean
         variance += (inside + among) / n_groups
         answers += 2 * n
