@@ -173,7 +173,7 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     Predictions stay within the range of the targets. `predict_one(x, with_dist=True)` is a
     t-distribution. Its scale at x follows from the last errors, from the variance in the leaves and
     among the trees at x, and from the numeric features, as far as these told the size of errors;
-    its degrees of freedom from how far the last errors spread around their scale.
+    its degrees of freedom from the 50 and 90 % quantiles of the last errors around that scale.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
     cost of a sample depends neither on the window sizes nor on the length of the stream.
@@ -285,8 +285,8 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
         from ._estimator.mixture import tails_of
 
-        mean, variance, size, square, n_errors = self._core.predict_spread(x)
-        df, scale = tails_of(size, square)
+        mean, variance, half, most, n_errors = self._core.predict_spread(x)
+        df, scale = tails_of(half, most)
         return [(mean, variance * scale * scale, min(df, n_errors), 1.0)]
 
     def _linear_model_of(self, node: Node, tree: int) -> str:

@@ -26,16 +26,19 @@ LARGEST_SCALE = 1e153
 LEAST_RELATIVE_SCALE = 1e-9
 
 
-# Degrees of freedom, and E|t| and (E|t|)^2 / E t^2 of the distributions that have them.
+# Degrees of freedom, and the quantiles of |t| at a half and .9 of the distributions that have them.
 DF = np.geomspace(2.05, 100.0, 200)
-SIZES = 2.0 * np.sqrt(DF) / ((DF - 1.0) * special.beta(0.5 * DF, 0.5))
-SHARES = SIZES**2 * (DF - 2.0) / DF
+HALVES, MOSTS = special.stdtrit(DF, 0.75), special.stdtrit(DF, 0.95)
 
 
-def tails_of(size: float, square: float) -> tuple[float, float]:
-    """Return degrees of freedom and scale of the t-distribution with these E|z| and E z^2."""
-    df = float(np.interp(size * size / square if square > 0.0 else 1.0, SHARES, DF))
-    return df, size / float(np.interp(df, DF, SIZES))
+def tails_of(half: float, most: float) -> tuple[float, float]:
+    """Return degrees of freedom and scale of the t-distribution with these quantiles of |z|.
+
+    If none has them, their product is right: one interval is too wide, and one too narrow.
+    """
+    df = float(np.interp(half / most, HALVES / MOSTS, DF))
+    of_t = float(np.interp(df, DF, HALVES) * np.interp(df, DF, MOSTS))
+    return df, math.sqrt(half * most / of_t)
 
 
 class StudentMixture(base.Base):

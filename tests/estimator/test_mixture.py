@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
-from river_extra_trees._estimator.mixture import StudentMixture
+from river_extra_trees._estimator.mixture import StudentMixture, tails_of
 
 COMPONENTS = [(0.0, 1.0, 5.0, 0.5), (4.0, 0.25, 12.0, 0.3), (-3.0, 2.0, 3.5, 0.2)]
 
@@ -110,3 +110,13 @@ def test_a_copy_says_the_same() -> None:
         assert other.quantile(0.3) == mixture.quantile(0.3)
     assert str(mixture) == repr(mixture)
     assert f"mean={mixture.mean:.4g}" in str(mixture)
+
+
+@pytest.mark.parametrize("df", [2.1, 3.0, 10.0, 90.0])
+def test_a_distribution_has_the_quantiles_that_were_learned(df: float) -> None:
+    """A half and nine tenths of the probability lie within them."""
+    half, most = 3.0 * special.stdtrit(df, [0.75, 0.95])
+    found, scale = tails_of(half, most)
+    answer = StudentMixture([(0.0, scale**2, found, 1.0)])
+    assert answer.interval(0.5)[1] == pytest.approx(half, rel=1e-3)
+    assert answer.interval(0.9)[1] == pytest.approx(most, rel=1e-3)

@@ -450,7 +450,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         self.answers: list[Values] = []  # of the members, to all samples but the first
         self.errors: list[float] = []
         self.noise = NaiveNoise()
-        self.tails = np.zeros(3)  # fading sums of |z|, z^2 and 1, z = error / the expected one
+        self.tails = np.log([0.6745, 1.6449])  # logs of quantiles of |z|, error / expected ...
+        self.n_tails = 0  # ... and number of z
 
     def target(self, y: Any) -> float:
         """The target, at most 20 standard deviations from the mean of those before."""
@@ -490,7 +491,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         chained = min(max(mean + float(self.chain() @ d), min(targets)), max(targets))
         both = np.array([mean, chained])
         tilt = self.noise.tilt(row_of(x))
-        spread = np.array([variance, tilt, self.expected(variance, tilt)])
+        spread = np.array([variance, tilt, self.expected(variance, tilt), *self.tails])
         return answers, spread, float(self.chain_weights @ both), both, d
 
     def chain_regressors(self, mean: float) -> Values:
@@ -535,11 +536,11 @@ class NaiveNumberForest(NaiveExtraTrees):
 
     def predict(self, x: dict[Any, Any]) -> tuple[float, float, float, float]:
         """The mean, and what `spread` returns."""
+        half, most = np.exp(self.tails)
         if not self.samples:
-            return 0.0, 0.0, 0.0, 0.0
-        _, (*_, expected), mean, *_ = self.answer_of(self.columns.encoded(x))
-        size, square, n = self.tails
-        return mean, expected, size / max(n, 1.0), square / max(n, 1.0)
+            return 0.0, 0.0, float(half), float(most)
+        _, (_, _, expected, *_), mean, *_ = self.answer_of(self.columns.encoded(x))
+        return mean, expected, float(half), float(most)
 
     def mean_error(self) -> float:
         """The running mean E of the squared errors."""
@@ -557,16 +558,17 @@ class NaiveNumberForest(NaiveExtraTrees):
         return error * self.noise.ratio(self.spread(variance), tilt) if error > 0.0 else 0.0
 
     def learn_noise(
-        self, row: Row, square: float, variance: float, tilt: float, expected: float
+        self, row: Row, square: float, variance: float, tilt: float, expected: float, *tails: float
     ) -> None:
         if self.mean_error() > 0.0:
             z2 = min(square / self.expected(variance, tilt), 100.0)
             self.noise.learn(row, self.spread(variance), z2)
-        z2 = 1.0
         if expected > 0.0 and self.is_of_question:
-            z2 = min(square / expected, 100.0)
-        memory = (1.0 + self.delay) ** 0.25 / (1.0 - self.DECAY)
-        self.tails = (1.0 - 1.0 / memory) * self.tails + [math.sqrt(z2), z2, 1.0]
+            size = math.sqrt(square / expected)
+            step = max(0.02 * (1.0 + self.delay) ** -0.125, 1.0 / (25.0 + self.n_tails))
+            beyond = size > np.exp(0.5 * (self.tails + tails))
+            self.tails = self.tails + step * (beyond - np.array([0.5, 0.1]))
+            self.n_tails += 1
         self.errors.append(square)
 
     def weigh(self, sample: Sample) -> None:

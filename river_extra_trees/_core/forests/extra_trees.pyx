@@ -4,6 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 
+from libc.math cimport exp
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport qsort
 
@@ -494,20 +495,18 @@ cdef class ExtraTrees(Ensemble):
         return explanations_of(self, total, shapley, team)
 
     def predict_spread(self, x):
-        """Of a predicted number: mean, expected squared error, size and square of the tails, count.
+        """Of a predicted number: mean, expected squared error, two quantiles, number of errors.
 
-        Size and square are the means of |z| and z^2 (see `mixtures`); the count is that of errors.
+        The quantiles are those of |z|, see `mixtures`.
         """
-        cdef double n
         cdef double* mixed
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
             self.remember()
-            n = max(self.mixture.n_sizes, 1.0)
             mixed = self.single.mixed
             return (self.prediction(mixed, 2)[0], self.mixture.spread(mixed)[0],
-                    self.mixture.size / n, self.mixture.square / n, self.mixture.n_errors)
+                    exp(self.mixture.tails[0]), exp(self.mixture.tails[1]), self.mixture.n_errors)
 
     def number_of_tree(self, int tree, x):
         """The number that one tree predicts."""

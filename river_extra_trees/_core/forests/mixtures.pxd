@@ -70,11 +70,18 @@ by a linear model of their logs (`noise`) from the features and from
 
     u = log((V + E / 10) / E),
 
-where V is the mean over the groups of the variances in the leaves and among the trees at x. The
-running means of |z| and z^2, z = error / v^(1/2), tell how long the tails are. With late labels, v
-is that of the question: so the tails know how much E changes until the label comes. (The slopes of
-the model learn from E as it is then.) Their memory
-is that of E, and (1 + D)^(1/4) times as long.
+where V is the mean over the groups of the variances in the leaves and among the trees at x. Two
+running quantiles of |z|, z = error / v^(1/2), tell how long the tails are: those at LEVELS, a
+half and .9. Their logs follow each z by a stochastic step (Robbins and Monro 1951; as in adaptive
+conformal inference, Gibbs and Candes 2021),
+
+    log q <- log q + r ([|z| > q'] - (1 - level)),      r = max(TAIL_RATE (1 + D)^(-1/8),
+                                                                1 / (FIRST_TAILS + number of z)).
+
+With late labels, v is that of the question: so the tails know how much E changes until the label
+comes. (The slopes of the model learn from E as it is then.) And q' is the geometric mean of q now
+and at the question. If it was that of now alone, intervals would hold less than they say where
+errors come in bouts; if that of the question alone, q would go on for D samples after it was right.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means. The share s and the .7 are multiplied by (1 + D)^(-1/2).
@@ -95,6 +102,7 @@ from .questions cimport Pace
 
 cdef enum:
     N_REGRESSORS = 4        # of the chain
+    N_LEVELS = 2            # of the quantiles of |z|
 
 cdef double FLOOR           # share of a uniform distribution in each member of the pool
 
@@ -147,8 +155,8 @@ cdef class NumberMixture(Part):
     cdef double* past                   # u_k
     cdef public double error            # decayed sum of squared errors of the prediction
     cdef public double n_errors         # decayed number of targets in these sums
-    cdef public double size, square     # decayed sums of |z| and of z^2 ...
-    cdef public double n_sizes          # ... and the decayed number of these
+    cdef double[N_LEVELS] tails         # log q, per level ...
+    cdef public int64_t n_tails         # ... and number of z
     cdef public NoiseModel noise
     cdef public FadingRidge stack       # c
     cdef public FadingRidge chain       # of y - m on d
@@ -159,8 +167,8 @@ cdef class NumberMixture(Part):
     cdef double* scratch                # predictions and log densities
 
     # `answers` of a row: the predictions of the members, m, V, the prediction of the chain, the
-    # combined prediction, the regressors of the chain, h of the `noise`, and v, which is 0 before
-    # the first error.
+    # combined prediction, the regressors of the chain, h of the `noise`, v, which is 0 before the
+    # first error, and log q.
     cdef int begin(self, int n_groups) except -1
     cdef tuple bounds(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
@@ -192,4 +200,4 @@ cdef class NumberMixture(Part):
         return answers + self.n_groups + 6 + N_REGRESSORS
 
     cdef inline int scratch_of(self) noexcept nogil:
-        return self.n_groups + 7 + N_REGRESSORS
+        return self.n_groups + 7 + N_REGRESSORS + N_LEVELS

@@ -24,7 +24,7 @@ class NumberMixture:
     n_bounded: int
     error: float
     n_errors: float
-    n_sizes: float
+    n_tails: int
     stack: FadingRidge
     chain: FadingRidge
     noise: NoiseModel

@@ -217,6 +217,10 @@ cdef double CLIP = 6.0              # of errors, in standard deviations
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
 cdef double LARGEST_RATIO = 1e12    # of V to E
 cdef double LARGEST_Z2 = 100.0
+cdef double[N_LEVELS] LEVELS = [0.5, 0.9]   # of |z|
+cdef double TAIL_RATE = 0.02
+cdef double FIRST_TAILS = 25.0
+cdef double LARGEST_TAIL = 4.0      # of |log q|
 cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
@@ -249,6 +253,7 @@ cdef class NumberMixture(Part):
         self.chain = FadingRidge(N_REGRESSORS, STACK_DECAY, CHAIN_PRIOR)
         self.chain_weights[0], self.chain_weights[1] = 1.0 - CHAIN_WEIGHT, CHAIN_WEIGHT
         self.noise = NoiseModel()
+        self.tails[0], self.tails[1] = log(0.6745), log(1.6449)     # of a normal distribution
         self.begin(n_groups)
 
     cdef int begin(self, int n_groups) except -1:
@@ -297,6 +302,7 @@ cdef class NumberMixture(Part):
         answers[n + 2] = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
         self.spread(answers)[0] = self.expected(
             self.log_ratio(answers[n + 2]), self.tilt(answers)[0]) if self.has_error() else 0.0
+        memcpy(self.spread(answers) + 1, self.tails, sizeof(self.tails))
 
     cdef bint has_error(self) noexcept nogil:
         """Whether E is a number to divide by; it fades for good where the targets are constant."""
@@ -348,21 +354,23 @@ cdef class NumberMixture(Part):
 
     cdef void learn_spread(self, const double* answers, double square, const Pace* pace,
                            const double* row, Py_ssize_t stride) noexcept nogil:
-        """Update z and the noise with a squared error, before E.
+        """Update the noise and the tails with a squared error, before E.
 
-        The first error has no z, nor have late labels without a question: 1 stands for it.
+        The first error has no z, nor have late labels without a question.
         """
         cdef const double* h = answers + self.n_groups + 5 + N_REGRESSORS
-        cdef double u, z2 = 1.0, v = h[1]
-        cdef double decay = 1.0 - (1.0 - ERROR_DECAY) * pace.share
+        cdef double u, v = h[1], step, middle
+        cdef int k
         if self.has_error():
             u = self.log_ratio(answers[self.n_groups + 2])
             self.noise.learn(row, stride, u, z2_of(square, self.expected(u, h[0])))
         if v > 0.0 and pace.is_of_question:
-            z2 = z2_of(square, v)
-        self.size = decay * self.size + sqrt(z2)
-        self.square = decay * self.square + z2
-        self.n_sizes = decay * self.n_sizes + 1.0
+            step = max(TAIL_RATE * sqrt(pace.share), 1.0 / (FIRST_TAILS + self.n_tails))
+            self.n_tails += 1
+            for k in range(N_LEVELS):
+                middle = 0.5 * (self.tails[k] + h[2 + k])
+                self.tails[k] += step * ((square > v * exp(2.0 * middle)) - (1.0 - LEVELS[k]))
+                self.tails[k] = min(max(self.tails[k], -LARGEST_TAIL), LARGEST_TAIL)
 
     cdef void learn_weights(self, const double* answers, double target,
                             const Pace* pace) noexcept nogil:
@@ -429,15 +437,17 @@ cdef class NumberMixture(Part):
             "chain_errors": view(self.chain_errors, "f8", (2,)),
             "last_answers": view(self.last_answers, "f8", (2,)),
             "last_errors": view(self.last_errors, "f8", (2,)),
+            "tails": view(self.tails, "f8", (N_LEVELS,)),
         }
 
     cdef tuple bounds(self):
         """The smallest and the largest numbers of `answers`; regressors are differences of two."""
         most = np.full(self.scratch_of(), LARGEST_TARGET)
         most[self.n_groups + 2], most[self.n_groups + 5:] = LARGEST_ERROR, 2.0 * LARGEST_TARGET
-        most[self.n_groups + 5 + N_REGRESSORS:] = LARGEST_TILT, LARGEST_ERROR
+        most[self.n_groups + 5 + N_REGRESSORS:] = (
+            LARGEST_TILT, LARGEST_ERROR, *[LARGEST_TAIL] * N_LEVELS)
         least = -most
-        least[self.n_groups + 2] = least[self.scratch_of() - 1] = 0.0
+        least[self.n_groups + 2] = least[self.n_groups + 6 + N_REGRESSORS] = 0.0
         return least, most
 
     # ---------------------------------------------------------------- state
@@ -458,8 +468,8 @@ cdef class NumberMixture(Part):
         "chain_weights": ("numbers", 2, {"least": 0.0, "most": 1.0}),
         "chain_errors": ("numbers", 2, {"least": 0.0, "most": LARGEST_SUM}),
         "error": ("number", 0.0, LARGEST_SUM), "n_errors": ("number", 0.0, 1e6),
-        "size": ("number", 0.0, 1e6), "square": ("number", 0.0, 1e8),
-        "n_sizes": ("number", 0.0, 1e6),
+        "tails": ("numbers", 2, {"least": -LARGEST_TAIL, "most": LARGEST_TAIL}),
+        "n_tails": ("whole",),
         "noise": ("part", NoiseModel),
     }
 
