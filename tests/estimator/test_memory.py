@@ -104,14 +104,14 @@ TREES = [
 
 @pytest.mark.parametrize("name", TREES)
 def test_a_young_tree_is_small(name: str) -> None:
-    """It takes 2.4 kB pickled, 5 kB in a file and 7.3 kB in memory, with up to four samples.
+    """It takes 2.5 kB pickled, 5 kB in a file and 7.3 kB in memory, with up to four samples.
 
     What only a growth needs is given back: after a batch of 100, it holds its samples and its tree.
     """
     model, rng, n_features = CLASSES[name](seed=1), random.Random(1), 9
     for n in range(100):
         if n in (0, 1, 4):
-            assert len(pickle.dumps(model, 5)) <= 2400
+            assert len(pickle.dumps(model, 5)) <= 2500
             assert len(persistence.save_bytes(model)) <= 5000
             assert model._raw_memory_usage <= 7300
         x = {f"the feature {i}": rng.random() for i in range(n_features)}
