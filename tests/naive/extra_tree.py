@@ -1,5 +1,6 @@
 """The trees of the forests with several windows, their linear models, and how they are grown."""
 
+import collections
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,7 @@ Best = tuple[Float, Split]  # a split and its score
 Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
 LEAST_TOLD = 500  # samples of a growth whose columns are judged ...
-LEAST_OF_NODE = 4  # ... by nodes of so many samples
+LEAST_OTHERS = 3  # ... by nodes of so many samples beside the largest class
 LEAST_EVIDENCE = 1.0  # of a candidate
 MOST_CELLS = 2**23  # of a growth that takes all columns at once
 MOST_ENTRIES = 2**22  # of a growth that lists the samples with a value of a column
@@ -407,6 +408,12 @@ class Growth:
             left.pop()
         return set(range(n)) - drawn if leaves_out else drawn
 
+    def has_others(self, samples: list[Sample]) -> bool:
+        """Whether so many targets differ from the most frequent one that columns are judged."""
+        counts = collections.Counter(sample.y for sample in samples)
+        most = 1 if self.of_numbers else max(counts.values())
+        return len(samples) - most >= LEAST_OTHERS
+
     def best_of_lanes(self, samples: list[Sample]) -> Split | None:
         """The best split of some lanes that vary, a random one of equals.
 
@@ -418,11 +425,11 @@ class Growth:
         for tried in (chosen, set(range(len(varying))) - chosen):
             found = []
             for lane, threshold in [varying[i] for i in sorted(tried)]:
-                if self.is_judged and lane.column in self.nominal and len(samples) >= LEAST_OF_NODE:
+                if self.is_judged and lane.column in self.nominal and self.has_others(samples):
                     self.judge(lane.column, samples)
                 if best := self.best_of(self.splits_of(lane, threshold, samples)):
                     found.append((*best, self.has_evidence(lane.column)))
-                    if self.is_judged and self.of_numbers and len(samples) >= LEAST_OF_NODE:
+                    if self.is_judged and self.of_numbers and self.has_others(samples):
                         self.judge_threshold(best, samples)
             if found:
                 are_others = any(is_other for _, _, is_other in found)

@@ -8,7 +8,9 @@ threshold, with the missing values on either side, or a random cut of nominal va
 A column may say nothing, and a cut of its ordered values or a threshold would win by chance. So a
 growth of LEAST_TOLD samples or more that has rows sums up over its nodes what nominal columns, and
 in a regression all columns, tell beyond chance, in standard deviations of chance: see
-`NodeValues.surplus`; a threshold has two values, and its nodes count by their samples. The
+`NodeValues.surplus`; a threshold has two values, and its nodes count by their samples. Nodes in
+which hardly any target differs count nothing: most of those of a rare class, which tell little of
+columns, but would hide what the other ones tell. The
 *evidence* of a column is its running mean over the growths of a group. Below LEAST_EVIDENCE the
 column is *silent*: a candidate only where no other one allows a split. Fewer samples cannot show
 that a column says nothing.
@@ -28,7 +30,7 @@ cdef extern from "lanes.h":
 
 cdef enum:
     LEAST_TOLD = 500
-    LEAST_OF_NODE = 4       # samples of a node whose columns are judged
+    LEAST_OTHERS = 3        # samples of a node that is judged, beside its largest class
 
 cdef struct Side:           # statistics of the samples on one side of a candidate
     double weight
@@ -73,6 +75,7 @@ cdef class Candidates(LaneRows):
     cdef void visit_lane(self, int lane) noexcept nogil
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
     cdef void judge(self, int lane) noexcept nogil
+    cdef bint has_others(self) noexcept nogil
     cdef void judge_thresholds(self) noexcept nogil
     cdef void keep_evidence(self) noexcept nogil
     cdef void begin_evidence(self) noexcept nogil

@@ -91,10 +91,18 @@ cdef class Candidates(LaneRows):
 
     cdef void judge(self, int lane) noexcept nogil:
         """Sum up what a nominal column, whose values have numbers, tells beyond chance."""
-        if self.is_judged and self.task.n >= LEAST_OF_NODE:
+        if self.is_judged and self.has_others():
             self.surplus[lane] += self.node_values.surplus(
                 self.spare, self.weights, self.codes, self.own_targets())
             self.freedom[lane] += self.node_values.n_values - 1
+
+    cdef bint has_others(self) noexcept nogil:
+        """Whether so many targets differ from the most frequent one that columns are judged."""
+        cdef int s, most = 1
+        if self.criterion != VARIANCE:
+            for s in range(self.task.n_segments):
+                most = max(most, self.own[s].n)
+        return self.task.n - most >= LEAST_OTHERS
 
     cdef void judge_thresholds(self) noexcept nogil:
         """Sum up what the thresholds that have scores tell beyond chance of the numbers."""
@@ -142,7 +150,7 @@ cdef class Candidates(LaneRows):
         """Leave the silent lanes out, if another one allows a split."""
         cdef int lane
         cdef bint are_others = False
-        if self.is_judged and self.criterion == VARIANCE and self.task.n >= LEAST_OF_NODE:
+        if self.is_judged and self.criterion == VARIANCE and self.has_others():
             self.judge_thresholds()
         for lane in range(self.lanes.n_lanes if self.n_silent else 0):
             are_others |= self.scores[lane] > -INFINITY and not self.is_silent[lane]

@@ -125,6 +125,12 @@ def test_nominal_columns_that_tell_nothing(weights: list[float], regression: boo
     check(told, regression, 760, [(600, 6)], weights, rules=rules, max_features=3)
 
 
+def test_nodes_of_next_to_one_label_judge_no_column() -> None:
+    """Such nodes are most of those that trees without a bound have."""
+    told: list[Maker] = [lambda r, i, k=k: f"v{r.randrange(k)}" for k in (2, 5, 9)]
+    check([lambda r, i: r.random()] * 2 + told, False, 760, [(600, 6)], max_features=3)
+
+
 @pytest.mark.parametrize("weights", [[1.0], [0.5, 2.0]])
 def test_numeric_columns_that_tell_nothing(weights: list[float]) -> None:
     """In a regression, too, they are candidates where no other column allows a split."""
@@ -201,4 +207,8 @@ def check(
         y = score if regression else f"class {int(2 * score) % 4}"
         learn(core, naive, (x, y, rng.choice(weights)))
     assert_same_trees(core, naive)
+    if "evidence" in core.state():
+        for own, group in zip(core.state()["evidence"], naive.groups, strict=True):
+            found = {column: own[column] for column in group.evidence}
+            assert found == pytest.approx(group.evidence, rel=1e-9, abs=1e-9)
     assert max(tree.n_nodes for tree in naive.trees) > 2
