@@ -24,7 +24,7 @@ the object above it contains::
       |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   |- ValueHistory  cart/value_history: what nominal values of earlier samples said
-      |   |                  (renewal: sets of values of a stream tree follow it)
+      |   |                  (sets of values of a stream tree follow it)
       |   `- Trees         trees: a table of trees (tree: nodes, walks, statistics of the leaves)
       |
       |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
@@ -47,7 +47,7 @@ the object above it contains::
       |   `- Trees
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
-          |                  data; step and moves learn a sample; scores)
+          |                  data; step and moves learn a sample)
           |- Window        the active samples
           `- SharedTrees   shared_trees: particles share their equal nodes
                              (leaf_models: the leaves' predictive distributions)
@@ -87,7 +87,7 @@ How a `Table` is learned or predicted::
       |   |                      the threads of a `Team` share the work (team):
       |   |- run               in all families without the GIL: rows without new features, nominal
       |   |   |                  values or labels
-      |   |   |- RowReader.read_ahead   encodes several rows, column by column (ahead)
+      |   |   |- RowReader.read_ahead   encodes several rows, column by column
       |   |   |- predict_row, reserve, update   predict and learn one row after the other
       |   |   `- or several rows go down each tree together, divided by its nodes (tree): in a
       |   |        `Forest`; in `ExtraTrees`, whose trees also learn them (tree_pass, as `update`
@@ -125,5 +125,5 @@ measures them; what has a table of fields can be saved), `lists` (list items wit
 `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the largest
 share, the sum of shares, fixed share, softmax), `moments` (running means and variances), `linalg`
 (least squares), `max_features` (how many features a split tries), `state` (saving, and validation
-when loading), `arrays` (memory as numpy arrays), `safe_repr` (values in messages).
+when loading), `safe_repr` (values in messages).
 """

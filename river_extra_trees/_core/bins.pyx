@@ -4,12 +4,11 @@
 import numpy as np
 
 from .safe_repr import safe_repr
-from .evidence cimport WAITING, Evidence
+from .evidence cimport WAITING
 from .validation cimport is_missing
 
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_Compare
 from libc.math cimport NAN
 

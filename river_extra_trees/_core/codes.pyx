@@ -1,6 +1,6 @@
 """The codes of nominal values. See the header."""
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from .rng cimport mix
 

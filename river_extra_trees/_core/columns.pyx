@@ -189,17 +189,8 @@ cdef double as_double(object name, object value) except? -1.0:
 
 # --- Targets and weights ---------------------------------------------------------------------
 
-def column_of_targets(list values):
-    """A column of numeric targets."""
-    return column_of_each(values, False)
-
-
-def column_of_weights(list values):
-    """A column of weights."""
-    return column_of_each(values, True)
-
-
-cdef Column column_of_each(list values, bint are_weights):
+def column_of_targets(list values, bint are_weights=False):
+    """A column of numeric targets, or of weights."""
     cdef Py_ssize_t row, n = len(values)
     cdef double[::1] numbers = np.full(n, NAN)
     for row in range(n):

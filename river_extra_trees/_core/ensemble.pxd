@@ -8,10 +8,9 @@ way of the family; a `RowPass` can also be the job of a team.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from .ahead cimport Ahead
 from .cart.value_history cimport ValueHistory
 from .learner cimport LONG_STRETCH, Learner
-from .table cimport RowReader
+from .table cimport Ahead, RowReader
 from .team cimport Job
 from .trees cimport Trees
 from .window cimport Window

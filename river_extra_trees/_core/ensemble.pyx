@@ -1,15 +1,10 @@
 """Trees that learn one stream and vote. See the header."""
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
-from .ahead cimport LONG_AHEAD, Ahead
-from .learner cimport Learner
 from .lists cimport item_of
-from .table cimport RowReader
-from .team cimport Job
+from .table cimport LONG_AHEAD
 from .tree cimport Rows, rows_by_column, walk_rows
-from .trees cimport Trees
 
 cdef enum:
     FEW = 1 << 15           # rows times trees that one thread predicts before another has begun

@@ -10,16 +10,10 @@ from libc.string cimport memcpy, memset
 
 from .allocation cimport product
 from .lists cimport item_of
-from .parts cimport Owner
 from .subtotals cimport (
     MOST_CLASSES, add_classes, are_known, mean_below, next_unknown, reserve_subtotals, subtotal_of,
 )
-from .team cimport Job, Team
-from .tree cimport (
-    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, turn,
-    weight_of,
-)
-from .trees cimport Trees
+from .tree cimport first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of
 
 cdef extern from "quadrature.h":
     void visit(const Visit* tree, int n, const double* points, const double* weights,

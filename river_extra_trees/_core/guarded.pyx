@@ -1,7 +1,5 @@
 """Objects that allow only one call at a time. See the header."""
 
-from .parts cimport Part
-
 
 cdef int refuse_call(Guarded guarded) except -1:
     if guarded.is_broken:

@@ -1,13 +1,11 @@
 """Leaps of rows that have few of the features. See the header."""
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from .allocation cimport zeroed
 from .rng cimport mix
-from .tree cimport (
-    Leap, Node, Tree, depth_of, forget_leaps, is_leaf, n_nodes_of, parent_of, turn, walk_trees,
-)
+from .tree cimport Leap, depth_of, forget_leaps, is_leaf, n_nodes_of, parent_of, turn, walk_trees
 
 
 cdef extern from "bits.h":

@@ -1,16 +1,13 @@
 """The base class of the core objects of all families. See the header."""
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t
 
-from .explain cimport MOST_ROWS, Contributions, Explanations
-from .table cimport RowReader, Table
-from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
+from .explain cimport MOST_ROWS
+from .table cimport Table
+from .guarded cimport Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
-from .schema cimport Labels, Schema
 from .shares cimport first_largest
 from .split cimport VALUES
-from .team cimport Team
 from .validation cimport as_dict, read_number, read_weight
 
 from operator import index, itemgetter

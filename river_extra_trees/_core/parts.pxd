@@ -4,9 +4,15 @@ An `Owner` reallocates its arrays by the addresses of its fields. So it knows wh
 and how large they are, and frees them. Memory that others allocate is added to `__sizeof__`.
 
 A `Part` can be saved. The table FIELDS of its class says how each field of a state is read (see
-`state`), DEFAULTS which may be left out, and `views` which of them are memory (see `arrays`). All
-others are attributes, which a state sets: so they are public.
+`state`), DEFAULTS which may be left out, and `views` which of them are memory, as numpy arrays (see
+`view`), valid until the memory moves. All others are attributes, which a state sets: so they are
+public.
+
+The shape of a view is that of all memory that was allocated, and what is in use is a slice. So
+nothing that is copied into a view is longer than its memory, whatever a file says; see `put_back`.
 """
+
+cdef object view(const void* memory, object kind, tuple shape, tuple strides=*)
 
 cdef struct Held:
     void** place            # the field of the object that has the address of an array

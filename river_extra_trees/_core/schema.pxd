@@ -24,6 +24,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
 from .lists cimport item_of, length_of, size_of
+from .parts cimport Part
 
 cdef extern from "Python.h":
     PyObject* none "Py_None"
@@ -34,7 +35,7 @@ cdef enum:
     MAX_LABELS = 1024       # upper limit of `max_labels`
     PAUSE = 256             # samples to the next search, after one that found too few columns
 
-cdef class Schema:
+cdef class Schema(Part):
     cdef dict numeric           # name -> numeric column
     cdef dict nominal           # name -> nominal column
     cdef readonly list names    # column -> name; None if the column is free
@@ -119,12 +120,13 @@ cdef class Schema:
     cdef int undo(self, list added) except -1
     cdef int add(self, list fresh, list added) except -1
     cdef int add_column(self, object name, bint is_nominal, list added) except -1
+    cdef int restore_column(self, int column, object name, object values, bint is_free) except -1
     cdef int note(self, int column, double code, object value) except -1
     cdef int put_value(self, int column, double code, object value) except -1
     cdef int reserve(self, int n_columns) except -1
     cdef void blank(self) noexcept nogil
 
-cdef class Labels:
+cdef class Labels(Part):
     cdef dict known             # label -> code
     cdef readonly list labels   # code -> the first label object that was equal to it; None if the
                                 #   code is free
@@ -136,7 +138,7 @@ cdef class Labels:
     cdef int64_t* latest        # per code: the number, among those learned, of the latest sample of
                                 #   its label; -1: the code is free
     cdef int capacity           # of `latest`
-    cdef int64_t n_learned      # number of samples learned
+    cdef readonly int64_t n_learned     # number of samples learned
     cdef readonly unsigned long version     # number of changes of codes; not part of the state
 
     cdef int code(self, object label) except -2

@@ -2,21 +2,20 @@
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyTypeObject
 from libc.math cimport NAN
 
 from .codes cimport code_of, code_of_text
 from .validation cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
-from .allocation cimport free, resized
-from .arrays cimport view
+from .parts cimport view
 
 import warnings
 
 import numpy as np
 
-from .state import State, StateError, reduced, require, without_defaults
+from .state import LARGEST_COUNT, StateError, fields_of, put_back, require
 from .safe_repr import safe_repr
 
 cdef extern from "Python.h":
@@ -58,14 +57,6 @@ cdef class Schema:
         self.crowded = []
         self.layout = []
         self.reserve(1)     # `row` is never NULL, even before the first feature
-
-    def __dealloc__(self):
-        free(self.row)
-        free(self.filled)
-        free(self.n_noted)
-        free(self.layout_keys)
-        free(self.layout_numeric)
-        free(self.layout_nominal)
 
     cdef int encode(self, object x) except -1:
         if type(x) is not dict:
@@ -340,9 +331,9 @@ cdef class Schema:
         cdef Py_ssize_t i, n = PyDict_Size(x)
         self.layout_size = 0
         if n > self.layout_capacity:
-            self.layout_keys = <PyObject**>resized(self.layout_keys, n, sizeof(PyObject*))
-            self.layout_numeric = <int*>resized(self.layout_numeric, n, sizeof(int))
-            self.layout_nominal = <int*>resized(self.layout_nominal, n, sizeof(int))
+            self.resize(&self.layout_keys, n, sizeof(PyObject*))
+            self.resize(&self.layout_numeric, n, sizeof(int))
+            self.resize(&self.layout_nominal, n, sizeof(int))
             self.layout_capacity = n
         self.layout = list(x)           # keeps the key objects alive: addresses stay unique
         for i in range(n):
@@ -357,9 +348,9 @@ cdef class Schema:
         cdef int n, column
         if n_columns > self.row_capacity:
             n = max(8, 2 * n_columns)
-            self.row = <double*>resized(self.row, n, sizeof(double))
-            self.filled = <int*>resized(self.filled, n, sizeof(int))
-            self.n_noted = <long*>resized(self.n_noted, n, sizeof(long))
+            self.resize(&self.row, n, sizeof(double))
+            self.resize(&self.filled, n, sizeof(int))
+            self.resize(&self.n_noted, n, sizeof(long))
             for column in range(self.row_capacity, n):
                 self.row[column] = NAN
                 self.n_noted[column] = 0
@@ -444,70 +435,60 @@ cdef class Schema:
                     for code, value in codes.items()]),
                     "Schema: nominal values must be different, and equal to themselves")
 
-    def __sizeof__(self):
-        """Bytes of the arrays."""
-        return (
-            object.__sizeof__(self)
-            + self.row_capacity * (sizeof(double) + sizeof(int) + sizeof(long))
-            + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
-        )
-
-    def state(self):
-        """Names in the order of their columns, and remembered values; None: all are numeric."""
-        values = [None if codes is None else list(codes.values()) for codes in self.codes]
-        return without_defaults({
-            "names": list(self.names),
-            "nominal_values": values if self.nominal else None,
-            "max_columns": self.max_columns, "free": list(self.free),
-            "next_search": self.next_search, "crowded": list(self.crowded),
-        }, self.DEFAULTS)
-
+    FIELDS = {
+        "names": ("items",), "nominal_values": ("value",), "max_columns": ("whole", 1, MAX_COLUMNS),
+        "free": ("items",), "next_search": ("whole",), "crowded": ("items",),
+    }
     DEFAULTS = {"nominal_values": None, "max_columns": MAX_COLUMNS, "free": [], "next_search": 0,
                 "crowded": []}
 
-    @classmethod
-    def restored(cls, values):
-        """The schema of a state."""
-        cdef Schema schema
-        cdef set unused = set()
-        state = State("Schema", values, ("names", *cls.DEFAULTS), cls.DEFAULTS)
-        schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
-        names, freed = state.items("names"), state.items("free")
-        schema.next_search, schema.crowded = state.whole("next_search"), state.items("crowded")
+    cdef dict fields(self):
+        """Names in the order of their columns, and remembered values; None: all are numeric."""
+        values = [None if codes is None else list(codes.values()) for codes in self.codes]
+        return {
+            "names": list(self.names), "nominal_values": values if self.nominal else None,
+            "max_columns": self.max_columns, "free": list(self.free),
+            "next_search": self.next_search, "crowded": list(self.crowded),
+        }
+
+    cdef int load(self, dict fields) except -1:
+        cdef int column
+        names, values, freed = fields["names"], fields["nominal_values"], fields["free"]
+        self.max_columns, self.next_search = fields["max_columns"], fields["next_search"]
+        self.crowded = fields["crowded"]
         require(all([type(column) is int and column >= 0 and column < len(names)
                      for column in freed])
                 and all([a > b for a, b in zip(freed, freed[1:])]),
                 "Schema: the free columns do not descend")
-        unused.update(freed)
-        require(len(names) <= schema.max_columns, "Schema: too many columns")
-        of_columns = [None] * len(names) if state.values["nominal_values"] is None else (
-            state.items("nominal_values", len(names)))
+        require(len(names) <= self.max_columns, "Schema: too many columns")
+        values = [None] * len(names) if values is None else values
+        require(type(values) is list and len(values) == len(names),
+                "Schema: nominal values must be a list, with an item for each column")
         try:
-            for column, (name, remembered) in enumerate(zip(names, of_columns)):
-                if column in unused:
-                    require(name is None and remembered is None, "Schema: a free column has a name")
-                    schema.reserve(column + 1)
-                    schema.names.append(None)
-                    schema.codes.append(None)
-                    schema.n_columns = column + 1
-                    continue
-                schema.add_column(name, remembered is not None, [])
-                if remembered is not None:
-                    require(type(remembered) is list, "Schema: nominal values must be a list")
-                    codes = {int(code_of(value)): value for value in remembered}
-                    require(len(codes) == len(remembered),
-                            "Schema: nominal values must be different, and equal to themselves")
-                    schema.codes[schema.n_columns - 1] = codes
+            for column in range(len(names)):
+                self.restore_column(column, names[column], values[column], column in freed)
         except StateError:
             raise
         except (TypeError, ValueError) as error:
             raise StateError(f"Schema: a name or a nominal value cannot be used: {error}") from None
-        schema.free = freed
-        schema.check()
-        return schema
+        self.free = freed
+        self.check()
+        return 0
 
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+    cdef int restore_column(self, int column, object name, object values, bint is_free) except -1:
+        if is_free:
+            self.reserve(column + 1)
+            self.names.append(name)
+            self.codes.append(values)
+            self.n_columns = column + 1
+            return 0
+        self.add_column(name, values is not None, [])
+        if values is not None:
+            require(type(values) is list, "Schema: nominal values must be a list")
+            self.codes[column] = {int(code_of(value)): value for value in values}
+            require(len(self.codes[column]) == len(values),
+                    "Schema: nominal values must be different, and equal to themselves")
+        return 0
 
 
 cdef int forget_oldest(dict codes) except -1:
@@ -546,13 +527,6 @@ cdef class Labels:
         self.labels = []
         self.crowded = []
 
-    def __dealloc__(self):
-        free(self.latest)
-
-    def __sizeof__(self):
-        """Bytes of the array."""
-        return object.__sizeof__(self) + self.capacity * sizeof(int64_t)
-
     cdef int code(self, object label) except -2:
         """The code of a label, or -1 if it is unknown."""
         try:
@@ -590,7 +564,7 @@ cdef class Labels:
     cdef int reserve(self, int n) except -1:
         if n > self.capacity:
             n = max(2, n + n // 2)
-            self.latest = <int64_t*>resized(self.latest, n, sizeof(int64_t))
+            self.resize(&self.latest, n, sizeof(int64_t))
             self.capacity = n
         return 0
 
@@ -661,45 +635,43 @@ cdef class Labels:
         """Number of codes, free ones included."""
         return len(self.labels)
 
+    FIELDS = {
+        "labels": ("items",), "n_learned": ("whole",),
+        "latest": ("whole_numbers", np.int64, None, {"least": -1, "most": LARGEST_COUNT}),
+        "crowded": ("items",), "max_labels": ("whole", 1, MAX_LABELS),
+    }
     DEFAULTS = {"latest": np.empty(0, np.int64), "n_learned": 0, "crowded": [],
                 "max_labels": MAX_LABELS}
 
-    def state(self):
-        """The labels in the order of their codes, None for a free one."""
-        n = len(self.labels)
-        return without_defaults({
-            "labels": list(self.labels), "n_learned": self.n_learned,
-            "latest": view(self.latest, "i8", (self.capacity,))[:n].copy(),
-            "crowded": list(self.crowded), "max_labels": self.max_labels,
-        }, self.DEFAULTS)
+    cdef dict views(self):
+        return {"latest": view(self.latest, "i8", (self.capacity,))[:len(self.labels)]}
 
-    @classmethod
-    def restored(cls, values):
-        """The labels of a state."""
-        state = State("Labels", values, ("labels", *cls.DEFAULTS), cls.DEFAULTS)
-        items, n_learned = state.items("labels"), state.whole("n_learned")
-        cdef Labels labels = Labels(state.whole("max_labels", 1, MAX_LABELS))
-        cdef int code, n = len(items)
-        require(n <= labels.max_labels and (n == 0 or any([each is not None for each in items])),
+    cdef dict fields(self):
+        """The labels in the order of their codes, None for a free one."""
+        return fields_of(self, self.FIELDS, {
+            **self.views(), "labels": list(self.labels), "crowded": list(self.crowded)})
+
+    cdef int load(self, dict fields) except -1:
+        cdef int code, n = len(fields["labels"])
+        self.max_labels, self.n_learned = fields["max_labels"], fields["n_learned"]
+        self.labels, self.crowded = fields["labels"], fields["crowded"]
+        require(n <= self.max_labels and (n == 0 or any([each is not None
+                                                         for each in self.labels])),
                 "Labels: there are too many, or none")
-        latest = state.whole_numbers("latest", np.int64, n, least=-1, most=n_learned)
-        labels.reserve(n)
-        view(labels.latest, "i8", (labels.capacity,))[:n] = latest
-        labels.labels, labels.n_learned = items, n_learned
-        labels.crowded = state.items("crowded")
+        require(len(fields["latest"]) == n and np.all(fields["latest"] <= self.n_learned),
+                "Labels: one has not been learned, or was learned later than all samples")
+        self.reserve(n)
+        put_back(self.views(), fields)
         try:
-            for code in range(n):
-                require((items[code] is None) == labels.is_free(code),
+            for code, label in enumerate(self.labels):
+                require((label is None) == self.is_free(code),
                         "Labels: a code is free, or is not, that has a label, or has none")
-                if items[code] is not None:
-                    require(labels.code(items[code]) == -1, "Labels: a label is there twice")
-                    labels.known[items[code]] = code
-                labels.n_free += labels.is_free(code)
+                if label is not None:
+                    require(self.code(label) == -1, "Labels: a label is there twice")
+                    self.known[label] = code
+                self.n_free += self.is_free(code)
         except StateError:
             raise
         except (TypeError, ValueError) as error:
             raise StateError(f"Labels: {error}") from None
-        return labels
-
-    def __reduce__(self):
-        return reduced(type(self), self.state())
+        return 0

@@ -1,6 +1,6 @@
 """Slots of a window in sorted order. See the header."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:

@@ -9,7 +9,7 @@ that equal objects have equal states. So are the fields with the values that a c
 state as `view.base`: without memory `numpy.asarray(view)` may return an array of another type.
 
 A table of fields drives both ways: {name: (getter of `State`, its limits ...)}. `fields_of` writes
-what it names: attributes of the object, and copies of the arrays in `views` (see `arrays`).
+what it names: attributes of the object, and copies of the arrays in `views` (see `parts.pxd`).
 `State.read` reads and checks the same names, and `put_back` copies the arrays into the views. A
 string in the shape of an array names its length, which must be equal wherever the name stands. The
 class itself checks what relates fields to each other, mainly indices.
@@ -45,11 +45,13 @@ __all__ = [
     "Table",
     "captured",
     "fields_of",
+    "fields_of_sets",
     "from_state",
     "put_back",
     "reduced",
     "require",
     "require_codes",
+    "sets_in",
     "without_defaults",
 ]
 
@@ -166,6 +168,32 @@ def require_codes(
 def are_codes(values: NDArray[np.float64], least: int, n: int) -> bool:
     """Whether all values are whole numbers from `least` to n - 1."""
     return bool(np.all((values >= least) & (values < n) & (values == np.floor(values))))
+
+
+def fields_of_sets(sets: Sequence[tuple[NDArray[np.float64], int]]) -> dict[str, NDArray[Any]]:
+    """Sets of values as fields of a state: (codes, whether other values go left) of each."""
+    return {
+        "set_codes": np.concatenate([np.empty(0), *[codes for codes, _ in sets]]),
+        "set_sizes": np.array([len(codes) for codes, _ in sets], np.int32),
+        "set_others": np.array([others for _, others in sets], np.uint8),
+    }
+
+
+def sets_in(fields: Mapping[str, Any], owner: str) -> list[tuple[NDArray[np.float64], int]]:
+    """The sets of values in the fields of a state; the codes of each must ascend."""
+    codes, sizes = fields["set_codes"], fields["set_sizes"]
+    require(
+        np.all(sizes >= 0)
+        and np.sum(sizes, dtype=np.int64) == len(codes)
+        and are_codes(codes, 0, LARGEST_CODE + 1),
+        f"{owner}: a set of values holds what is no code",
+    )
+    found = np.split(codes, np.cumsum(sizes)[:-1]) if len(sizes) else []
+    require(
+        all(np.all(np.diff(each) > 0.0) for each in found),
+        f"{owner}: the values of a set do not ascend",
+    )
+    return list(zip(found, fields["set_others"].tolist(), strict=True))
 
 
 class Captured:

@@ -4,7 +4,7 @@ from libc.math cimport NAN
 from libc.string cimport memset
 
 from .allocation cimport resized
-from .tree cimport Tree, add_leaf, forget_subtotals, is_leaf, parent_of
+from .tree cimport add_leaf, forget_subtotals, is_leaf, parent_of
 
 
 cdef int reserve_subtotals(Tree* tree, int n_values) except -1 nogil:

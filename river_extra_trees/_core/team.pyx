@@ -3,13 +3,11 @@
 import _thread
 from os import getpid
 
-from cpython.object cimport PyObject
 from cpython.pythread cimport (
     NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
-    PyThread_release_lock, PyThread_type_lock,
+    PyThread_release_lock,
 )
 
-from .parts cimport Owner
 
 cdef extern from *:
     """

@@ -424,6 +424,18 @@ cdef inline int learn(Tree* tree, const Kind* kind, int leaf, double target, dou
     return 0
 
 
+cdef inline void add_frequencies(const Tree* tree, int leaf, double factor, double* values,
+                                 Py_ssize_t stride) noexcept nogil:
+    """Add the class frequencies in a leaf, times a factor, to values[class * stride]."""
+    cdef int cell = first_cell(tree, leaf)
+    if tree.nodes[leaf].left >= 0:      # most leaves are pure
+        values[tree.nodes[leaf].left * stride] += factor
+    while cell >= 0:
+        values[tree.cells[cell].code * stride] += factor * (
+            tree.cells[cell].weight / weight_of(tree, leaf))
+        cell = tree.cells[cell].next
+
+
 cdef inline void add_shares(const Tree* tree, int leaf, int n_trees, int width,
                             double* answers) noexcept nogil:
     """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""

@@ -3,15 +3,12 @@
 This module does not choose splits.
 """
 
-from libc.math cimport NAN
-from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
-from .ahead cimport LONG_AHEAD
+from .table cimport LONG_AHEAD
 from .allocation cimport enough, free, raise_memory_error, resized, trimmed
 from .moments cimport join_moments
-from .split cimport VALUES, Split
-from .value_sets cimport ValueSet, bytes_of, codes_of, new_values, threshold_of, values_at
+from .value_sets cimport bytes_of, codes_of, new_values, threshold_of
 
 # --- Memory ---------------------------------------------------------------------------------------
 

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from libc.stdint cimport uint8_t
 from libc.string cimport memmove
 
-from .arrays cimport view
+from .parts cimport view
 from .split cimport ONE_VALUE, VALUES
 from .tree cimport (
-    LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
+    LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Node, add_leaf,
     begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_in_leaves, free_tree,
     give_set, hold_splits, is_leaf, mark_in_leaves, mean_of, n_nodes_of, next_below, parent_of,
     plant, reserve_cells, reserve_pairs, shrink, uproot,
@@ -16,7 +15,7 @@ from .tree cimport (
 from .value_sets cimport ValueSet, codes_of, values_at
 
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_CODE, LARGEST_FLOAT, LARGEST_TARGET, are_codes, put_back, require,
+    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, fields_of_sets, put_back, require, sets_in,
 )
 
 cdef enum:
@@ -287,12 +286,9 @@ cdef class Trees(Part):
         for i in range(self.n_trees):
             parts.append(self.views_of(&self.trees[i]))
         arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        sets = self.list_sets()
         arrays["threshold"][arrays["nominal"] == VALUES] = 0.0
-        arrays["set_codes"] = np.concatenate([np.empty(0), *[codes for codes, _ in sets]])
-        arrays["set_sizes"] = np.array([len(codes) for codes, _ in sets], np.int32)
-        arrays["set_others"] = np.array([others for _, others in sets], np.uint8)
-        return {**self.kind, "n_values": self.n_values, "counts": counts, **arrays}
+        return {**self.kind, "n_values": self.n_values, "counts": counts, **arrays,
+                **fields_of_sets(self.list_sets())}
 
     cdef list list_sets(self):
         """(codes, others_left) of each set of values, by tree and node."""
@@ -364,22 +360,17 @@ cdef class Trees(Part):
 
     cdef int fill_sets(self, nominal, dict fields) except -1:
         """Make the sets of values of a state, whose splits are there."""
-        cdef int start = 0, tree, i, n
-        codes, sizes = fields["set_codes"], fields["set_sizes"]
+        cdef int tree, i
+        cdef ValueSet* values
+        sets = sets_in(fields, "Trees")
         owners = np.flatnonzero((nominal == VALUES) & (fields["turns"] > 0))
-        require(len(owners) == len(sizes) and np.all(sizes >= 0) and np.sum(sizes, dtype=np.int64)
-                == len(codes) and are_codes(codes, 0, LARGEST_CODE + 1),
-                "Trees: a set of values is missing, or holds what is no code")
+        require(len(owners) == len(sets), "Trees: a set of values is missing")
         ends = fields["counts"][:, N_USED].cumsum()
         of_trees = np.searchsorted(ends, owners, "right")
-        for tree, i, n, others_left in zip(
-                of_trees, owners - (ends - fields["counts"][:, N_USED])[of_trees], sizes,
-                fields["set_others"]):
-            require(np.all(np.diff(codes[start:start + n]) > 0.0),
-                    "Trees: the values of a set do not ascend")
-            view(codes_of(give_set(&self.trees[tree], i, n, others_left)), "f8", (n,))[...] = (
-                codes[start:start + n])
-            start += n
+        owners -= (ends - fields["counts"][:, N_USED])[of_trees]
+        for tree, i, (codes, others_left) in zip(of_trees, owners, sets):
+            values = give_set(&self.trees[tree], i, <int>len(codes), others_left)
+            view(codes_of(values), "f8", codes.shape)[...] = codes
         return 0
 
 

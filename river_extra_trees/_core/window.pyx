@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memmove, memset
 
 from .allocation cimport free, resized, zeroed
-from .arrays cimport view
-from .schema cimport MAX_COLUMNS, Schema
+from .parts cimport view
+from .schema cimport MAX_COLUMNS
 from .sorting cimport keep, merge_slots, rank, sort_slots
 
 from .cells import CELLS, Cells

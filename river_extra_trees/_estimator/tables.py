@@ -19,7 +19,6 @@ from river_extra_trees._core.columns import (
     column_of_numbers,
     column_of_targets,
     column_of_values,
-    column_of_weights,
     columns_of_block,
 )
 from river_extra_trees._core.safe_repr import safe_repr
@@ -275,7 +274,7 @@ def read_weights(w: typing.Any, n: int) -> Column | None:
     if type(w) is float and w == 1.0:  # the default
         return None
     if is_one_weight(w):
-        one = column_of_weights([w] if n else [])
+        one = column_of_targets([w] if n else [], are_weights=True)
         if one.refused >= 0:
             return Column(None, n, np.full(n, np.nan), None, None, 0, one.error)
         return None if w == 1.0 else Column(None, n, np.full(n, one.numbers))
@@ -284,4 +283,5 @@ def read_weights(w: typing.Any, n: int) -> Column | None:
         numbers = doubles_of(numbers)
         if are_within(numbers, 0.0, LARGEST_WEIGHT):
             return Column(None, len(numbers), np.where(numbers < FAINTEST_WEIGHT, 0.0, numbers))
-    return column_of_weights(numbers if isinstance(numbers, list) else values_of(w, "w"))
+    numbers = numbers if isinstance(numbers, list) else values_of(w, "w")
+    return column_of_targets(numbers, are_weights=True)

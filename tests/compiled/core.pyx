@@ -6,7 +6,6 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 
-from river_extra_trees._core.dynamic cimport scores as core_scores
 from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.leaf_models cimport (
     Predictive, evidence, fit_batch, log_marginal, log_multinomial, predictive, to_cells,
@@ -442,5 +441,5 @@ def retire(Particles particles, int slot):
 
 def scores(Particles particles, str criterion):
     """Score of each active sample, by slot."""
-    cdef double[:, ::1] found = core_scores.scores(particles, CRITERIA[criterion])
+    cdef double[:, ::1] found = core_step.scores(particles, CRITERIA[criterion])
     return {slot: found[<int>slot, 0] for slot in particles.pool.slots()}

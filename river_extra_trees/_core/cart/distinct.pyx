@@ -4,9 +4,6 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from ..rng cimport mix
-from ..schema cimport Schema
-from ..window cimport Window
-from .value_history cimport ValueHistory
 
 
 cdef void find_distinct(Window window, Schema schema, ValueHistory history) noexcept nogil:

@@ -4,7 +4,7 @@ from libc.math cimport log
 
 from ..split cimport ENTROPY, GINI, VARIANCE
 from ..tree cimport parent_of, read_classes, squares_of, weight_of
-from .workspace cimport STREAM, Side, Workspace
+from .workspace cimport STREAM, Side
 
 
 cdef double published_score(Workspace work, double* removed) noexcept nogil:

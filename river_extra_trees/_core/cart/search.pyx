@@ -5,15 +5,14 @@ Its functions are inline, because it moves every sample of a node for every colu
 """
 
 from libc.math cimport INFINITY, NAN, log
-from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove, memset
 
 from ..rng cimport below
 from ..shares cimport first_largest
 from ..sorting cimport sort_slots
 from ..split cimport (
-    ENTROPY, GINI, MANY_VALUES, NO_VALUE, SEVERAL_VALUES, VALUES, VARIANCE, Candidate, Split,
-    goes_left, random_threshold,
+    ENTROPY, GINI, MANY_VALUES, NO_VALUE, SEVERAL_VALUES, VALUES, VARIANCE, goes_left,
+    random_threshold,
 )
 from ..tree cimport reaches
 from ..value_sets cimport (

@@ -7,15 +7,13 @@ a split, the children that may be split become new tasks.
 cimport cython
 from libc.float cimport DBL_EPSILON
 from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..ahead cimport AHEAD
-from ..rng cimport Rng
-from ..schema cimport Schema
+from ..table cimport AHEAD
 from ..split cimport ENTROPY, GINI, VALUES, VARIANCE, Candidate, Split, goes_left
 from ..tree cimport (
-    Kind, Rows, Tree, learn_number, n_nodes_of, read_classes, reserve_cells, reserve_pairs, rows_of,
+    Rows, learn_number, n_nodes_of, read_classes, reserve_cells, reserve_pairs, rows_of,
     send_missing, set_classes, split_leaf, walk_rows, weight_of,
 )
 from .published cimport impurity_of_leaf, impurity_to_decrease
@@ -24,7 +22,7 @@ from .search cimport (
     threshold_between, unload, x_log_x,
 )
 from .workspace cimport (
-    FEW_SAMPLES, FORGETFUL, LISTED, NONE, STREAM, TABLE, Entry, LeafRange, Side, Task, Workspace,
+    FEW_SAMPLES, FORGETFUL, LISTED, NONE, STREAM, TABLE, Entry, Side, Task,
 )
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
@@ -90,13 +88,6 @@ cdef class Splitter(Workspace):
         self.shuffled = shuffled
         self.least_named = LISTED
         self.published = PROGRAMS[published]
-
-    def __reduce__(self):
-        return Splitter, (
-            ("gini", "entropy", "variance")[self.criterion], self.max_depth,
-            self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
-            self.shuffled, (None, "stream", "forgetful")[self.published],
-        )
 
     cdef int grow(self, Tree* tree, const Kind* kind, int n_values, Schema schema,
                   const int* copies, int max_features, double step, Rng rng,
@@ -181,7 +172,7 @@ cdef void assign_leaves(Workspace work, const int* copies_of_slot,
     cdef Rows rows = rows_of(work.window)
     memset(work.range_of_leaf, 0xFF, work.tree.n_used * sizeof(int))    # -1 everywhere
     memset(work.sample_of, 0xFF, work.window.capacity * sizeof(int))
-    memset(work.ranges, 0, work.n_members * sizeof(LeafRange))
+    memset(work.ranges, 0, work.n_members * sizeof(Task))
     work.n_ranges = 0
     work.batch_weight = 0.0
     work.unit_weights = work.criterion != VARIANCE and not work.random
@@ -213,7 +204,7 @@ cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept
     cdef double* first = work.centred   # per range, for now: target of its first sample
     cdef double target = work.window.target[slot], weight = work.window.weight[slot]
     cdef int g = work.range_of_leaf[leaf], is_new = g < 0
-    cdef LeafRange* here
+    cdef Task* here
     first[work.n_ranges] = target       # of no effect unless the range is new
     g += is_new * (work.n_ranges - g)
     work.n_ranges += is_new
@@ -222,9 +213,9 @@ cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept
     work.sample_of[slot] = copies       # until `number_samples`
     here = &work.ranges[g]
     here.node = leaf
-    here.size += 1
+    here.end += 1
     here.copies += copies
-    here.varies |= target != first[g]
+    here.is_open |= target != first[g]
     work.batch_weight += weight * copies
     work.unit_weights &= weight == 1.0 and copies <= 255
 
@@ -232,22 +223,18 @@ cdef inline void assign(Workspace work, int slot, int leaf, int copies) noexcept
 cdef int make_tasks(Workspace work) noexcept nogil:
     """Lay the ranges that can be split one behind the other, in every order."""
     cdef int g, n_tasks = 0
-    cdef LeafRange* here
-    cdef Task* task
+    cdef Task* here
     work.n = 0
     for g in range(work.n_ranges):
         here = &work.ranges[g]
-        here.start = -1
-        if is_open(work, here.node, here.copies, here.varies or work.published == STREAM):
-            here.start = work.n
-            work.n += here.size
+        here.is_open = is_open(
+            work, here.node, here.copies, here.is_open or work.published == STREAM)
+        here.start, here.n_active = work.n, work.n_chosen
+        work.n += here.end if here.is_open else 0
+        here.end = work.n
     for g in range(work.n_ranges - 1, -1, -1):      # the first range is to be grown first
-        here = &work.ranges[g]
-        if here.start >= 0:
-            task = &work.tasks[n_tasks]
-            task.node, task.start, task.end = here.node, here.start, here.start + here.size
-            task.copies, task.n_active, task.is_new = here.copies, work.n_chosen, False
-            task.is_open = True
+        if work.ranges[g].is_open:
+            work.tasks[n_tasks] = work.ranges[g]
             n_tasks += 1
     if n_tasks:
         number_samples(work)
@@ -264,7 +251,7 @@ cdef void number_samples(Workspace work) noexcept nogil:
         slot = work.members[i]
         g, copies = work.range_of_slot[slot], work.sample_of[slot]
         work.sample_of[slot] = -1
-        if g < 0 or work.ranges[g].start < 0:
+        if g < 0 or not work.ranges[g].is_open:
             continue
         k = work.spare[g]
         work.spare[g] += 1

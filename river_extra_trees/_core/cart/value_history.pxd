@@ -9,12 +9,21 @@ so a sample says nothing about its own value.
 With each sample of a value, its earlier ones fade, so a value remembers some MEMORY samples of its
 own, however rare it is. If the entries are too many, the values seen least recently are forgotten.
 A sample of more than MOST_OF_SAMPLE values is not remembered: it would displace what others said.
+
+Sets of values follow the history in a single stream tree (`renew_sets`), which keeps its splits,
+and no other tree mends them. So after each batch, each value that the batch has is sent anew at the
+splits by sets that it reaches: to the side under whose leaves its samples in the history are more
+likely. In a regression this is the side whose mean is nearer to that of the value. Both sides are
+drawn to the whole by SMOOTH samples of it, and so is the mean of a value. If nothing speaks for a
+side, a value stays where it goes. A set forgets the values that the history has forgotten, so its
+size is bounded.
 """
 
 from libc.stdint cimport int64_t, uint8_t
 
 from ..parts cimport Part
 from ..schema cimport Schema
+from ..tree cimport Tree
 from ..window cimport Window
 
 cdef enum:
@@ -49,6 +58,7 @@ cdef class ValueHistory(Part):
     cdef int reserve(self, int n_columns) except -1 nogil
     cdef Entry* insert(self, Entries* entries, int place) except NULL nogil
     cdef void evict(self) noexcept nogil
+    cdef void keep(self, int64_t sample, const uint8_t* gone) noexcept nogil
     cdef int count_after(self, int64_t sample) noexcept nogil
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
@@ -59,6 +69,9 @@ cdef class ValueHistory(Part):
         if column >= self.n_columns or self.columns[column].n == 0:
             return NULL
         return &self.columns[column]
+
+
+cdef int renew_sets(Tree* tree, int n_values, ValueHistory history, int64_t since) except -1
 
 
 cdef inline int place_of(const Entries* entries, double code) noexcept nogil:

@@ -43,10 +43,10 @@ cdef struct Entry:          # a value of a sample in a sparse column
     int sample
     int next                # the next one of the column in a node, by arrival; -1: the end
 
-cdef struct Task:           # a leaf to grow
+cdef struct Task:           # a leaf that samples reach, and which may be one to grow
     int node
-    int start, end          # range of its samples
-    bint is_open            # whether it may be split
+    int start, end          # range of its samples; before `make_tasks`, `end` is their number
+    bint is_open            # whether it may be split; before `make_tasks`, whether targets differ
     int n_active            # columns[:n_active] contains all full columns that may vary in the leaf
     int64_t copies          # number of copies of its samples in all
     bint is_new             # created in this call: its statistics are those of its samples
@@ -57,13 +57,6 @@ cdef struct Side:           # statistics of one side of a candidate split, or of
                             #   variance: sum of the centred target
     double* counts          # weight per class
     int64_t copies
-
-cdef struct LeafRange:      # the samples that reach one leaf of the tree
-    int node
-    int size
-    int start               # start of its range; -1: the leaf is not split
-    int64_t copies
-    bint varies             # whether its targets differ
 
 cdef class Workspace(Owner):
     cdef readonly int criterion
@@ -152,7 +145,7 @@ cdef class Workspace(Owner):
     cdef int* high                      # high[class * 8 * n_bytes + bit]: number in the node
     cdef uint64_t* counters             # counters[class * n_bytes + byte]: 8 counters of 8 bits
     # Others.
-    cdef LeafRange* ranges
+    cdef Task* ranges                   # per leaf that samples reach
     cdef Task* tasks
     cdef int* range_of_leaf             # per node of the tree
     cdef int* spare                     # the larger of n and n_columns

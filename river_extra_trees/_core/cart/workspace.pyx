@@ -1,9 +1,7 @@
 """The scratch memory of a growth. See the header for the layout."""
 
-from libc.stdint cimport uint8_t, uint64_t
 
 from ..allocation cimport carve, product
-from ..parts cimport Owner
 from ..value_sets cimport N_CUTS
 
 
@@ -38,7 +36,7 @@ cdef class Workspace(Owner):
         self.waiting = <double*>carve(&end, n_classes, sizeof(double))
         self.cuts = <double*>carve(&end, n_columns, sizeof(double))
         self.counters = <uint64_t*>carve(&end, product(n_classes, n_bytes), sizeof(uint64_t))
-        self.ranges = <LeafRange*>carve(&end, n, sizeof(LeafRange))
+        self.ranges = <Task*>carve(&end, n, sizeof(Task))
         self.tasks = <Task*>carve(&end, n + 1, sizeof(Task))
         self.ranked = <int*>carve(&end, product(n_columns, n), sizeof(int))
         self.listed = <int*>carve(&end, n, sizeof(int))

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..allocation cimport product
-from ..arrays cimport view
+from ..parts cimport view
 from ..cart.value_history cimport ValueHistory
 from ..explain cimport (
     Contributions, Explainer, Explanations, Layout, begin, end, put_leaf, put_split,
@@ -29,9 +29,8 @@ from .particles cimport (
     is_active, n_rules, reshape, row_score, score_subtree, set_constants, set_shares, sum_beliefs,
     sum_subtree, v_of,
 )
-from .scores cimport alc_at, leaf_entropy, to_retire
 from .shared_trees cimport Leaf, Node, restored_trees, side
-from .step cimport learn_row, rejuvenate, retire_slot
+from .step cimport alc_at, leaf_entropy, learn_row, rejuvenate, retire_slot, to_retire
 
 from ..state import (
     LARGEST_FLOAT, LARGEST_TARGET, captured, fields_of, put_back, require,

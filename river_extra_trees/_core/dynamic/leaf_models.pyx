@@ -3,12 +3,10 @@
 Equations and sections are those of Anagnostopoulos and Gramacy (2013).
 """
 
-from libc.math cimport INFINITY, NAN, log
+from libc.math cimport INFINITY, NAN
 from libc.string cimport memcpy
 
-from ..linalg cimport (
-    MAX_REGRESSORS, RESIDUAL_TOLERANCE, Factor, Fit, LeafModel, factorise, fit, leverage,
-)
+from ..linalg cimport MAX_REGRESSORS, RESIDUAL_TOLERANCE, Factor, factorise, fit, leverage
 
 cdef double LOG_2PI = 1.8378770664093453
 cdef double LOG_2_OVER_PI = -0.4515827052894548

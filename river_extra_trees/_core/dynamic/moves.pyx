@@ -28,7 +28,7 @@ from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .particles cimport (
-    LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
+    LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, SplitScan,
     decays_by_leaf, drop_proposals, finish_leaf, forget_ranks, leaf_score, ranked, row_score,
     score_subtree, sum_subtree, v_of, weigh_samples,
 )

@@ -20,11 +20,10 @@ from libc.string cimport memset
 
 from ..cart.value_history cimport Entries
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
-from ..rng cimport Rng, below
+from ..rng cimport below
 from ..split cimport MANY_VALUES, VALUES
 from ..value_sets cimport ValueSet, codes_of, new_values, shared_values, threshold_of, values_at
-from .particles cimport Column, Cut, Met, Particles, v_of
-from .shared_trees cimport Leaf
+from .particles cimport Column, v_of
 
 cdef enum:
     FEW_VALUES = 3      # with these, every set is one value or all but one

@@ -2,20 +2,15 @@
 
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, NAN, isnan, log, log1p, pow
-from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..cart.value_history cimport ValueHistory
-from ..learner cimport STRETCH, Learner
+from ..learner cimport STRETCH
 from ..split cimport VALUES
 from ..value_sets cimport drop_values, values_at
-from ..linalg cimport (
-    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
-)
+from ..linalg cimport BATCH_SIZE, Fit, fit, merge, row_width, scale, scratch_size
 from ..allocation cimport free, product, zeroed
-from ..window cimport Window
 from .leaf_models cimport log_gamma, log_marginal, published_score
-from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
+from .shared_trees cimport Node, empty_leaf, pop, side
 
 LARGEST_REGRESSOR = 1e50
 # A numeric column is a regressor if one in so many active samples has a value, until one in twice

@@ -68,7 +68,8 @@ cdef class SharedTrees(Owner):
     cdef int path_copy(self, int at, const double* x, int depth, int node) except -1 nogil
     cdef int copied_leaf(self, int node) except -1 nogil
     cdef int copied_split(self, int node) except -1 nogil
-    cdef dict sets_of(self, const int[::1] found)
+    cdef dict views(self)
+    cdef dict sets_of(self, object owners)
     cdef dict state(self, const int* roots, int n_roots, const int[::1] number_of)
 
 cdef Leaf* empty_leaf(int width) except NULL nogil

@@ -3,19 +3,16 @@
 import numpy as np
 
 from libc.limits cimport INT_MAX
-from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, raise_memory_error, resized, zeroed
-from ..arrays cimport view
-from ..parts cimport Owner
-from ..schema cimport Schema
+from ..parts cimport view
 from ..split cimport ONE_VALUE, VALUES
 from ..value_sets cimport (
     ValueSet, bytes_of, codes_of, drop_values, new_values, threshold_of, values_at,
 )
 
-from ..state import LARGEST_CODE, are_codes, require
+from ..state import fields_of_sets, put_back, require, sets_in
 
 LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
 FIELDS = {      # of the nodes below some roots, and of the leaves in the order of their nodes
@@ -276,72 +273,66 @@ cdef class SharedTrees(Owner):
 
     # --- State ------------------------------------------------------------------------------
 
+    cdef dict views(self):
+        """The fields of the nodes that a state has."""
+        cdef Node* here = self.nodes
+        cdef tuple n = (self.capacity,), step = (sizeof(Node),)
+        return {
+            "feature": view(&here.split.feature, "i4", n, step),
+            "left": view(&here.left, "i4", n, step), "right": view(&here.right, "i4", n, step),
+            "cuts": view(&here.split.threshold, "f8", n, step),
+            "nominal": view(&here.split.nominal, "u1", n, step),
+            "missing_left": view(&here.split.missing_left, "u1", n, step),
+            "regions": view(&here.region, "i8", n, step),
+        }
+
     cdef dict state(self, const int* roots, int n_roots, const int[::1] number_of):
         """Splits and leaves; depths, sizes and references follow from the links.
 
         `number_of` numbers the slots of the active samples.
         """
-        cdef const int[::1] found = self.nodes_below(roots, n_roots)
-        cdef int[::1] number = np.zeros(self.n_nodes, np.int32)
-        cdef int[:, ::1] links = np.full((len(found), 3), -1, np.int32)
-        cdef double[::1] cuts = np.zeros(len(found))
-        cdef uint8_t[::1] missing_left = np.zeros(len(found), np.uint8)
-        cdef uint8_t[::1] nominal = np.zeros(len(found), np.uint8)
-        cdef int64_t[::1] regions = np.zeros(len(found), np.int64)
-        cdef int64_t[::1] times = np.zeros(self.leaves_in_use, np.int64)
-        cdef int[::1] n_active = np.zeros(self.leaves_in_use, np.int32), slots
-        cdef double[:, ::1] rows = np.zeros((self.leaves_in_use, 2 * self.width))
-        cdef const Node* here
-        cdef int i, k, leaf = 0, n_slots = 0
-        for i in range(<int>found.shape[0]):
-            number[found[i]] = i
-            here = &self.nodes[found[i]]
-            n_slots += here.leaf.n_active if here.leaf != NULL else 0
-        slots = np.zeros(n_slots, np.int32)
-        n_slots = 0
-        for i in range(<int>found.shape[0]):
-            here = &self.nodes[found[i]]
-            cuts[i] = 0.0 if here.split.nominal == VALUES else here.split.threshold
-            regions[i] = here.region
-            missing_left[i] = here.split.missing_left
-            if here.leaf == NULL:
-                links[i, 0], links[i, 1], links[i, 2] = (
-                    here.split.feature, number[here.left], number[here.right])
-                nominal[i] = here.split.nominal
-                continue
-            memcpy(&rows[leaf, 0], here.leaf.total, rows.shape[1] * sizeof(double))
-            times[leaf], n_active[leaf] = here.leaf.time, here.leaf.n_active
-            for k in range(here.leaf.n_active):
-                slots[n_slots] = number_of[here.leaf.slots[k]]
-                n_slots += 1
-            leaf += 1
-        ranks = np.unique(regions, return_inverse=True)[1]      # other nodes are forgotten
+        cdef int i, k
+        cdef const Leaf* leaf
+        found = self.nodes_below(roots, n_roots)
+        number = np.zeros(self.n_nodes, np.int32)
+        number[found] = np.arange(len(found))
+        nodes = {name: values.take(found) for name, values in self.views().items()}
+        links = np.stack(
+            [nodes["feature"], number[nodes["left"]], number[nodes["right"]]], 1).astype(np.int32)
+        links[links[:, 0] < 0] = -1
+        times, n_active, rows, slots = [], [], [], []
+        for i in found[links[:, 0] < 0]:
+            leaf = self.nodes[i].leaf
+            times.append(leaf.time)
+            n_active.append(leaf.n_active)
+            rows.append(view(leaf.total, "f8", (2 * self.width,)).copy())
+            slots += [number_of[leaf.slots[k]] for k in range(leaf.n_active)]
+        is_set = nodes["nominal"] == VALUES
+        nodes["cuts"][is_set] = 0.0
         return {
             "roots": np.array([number[roots[i]] for i in range(n_roots)], np.int32),
-            "links": links.base, "cuts": cuts.base, "missing_left": missing_left.base,
-            "nominal": nominal.base if np.any(nominal.base == VALUES) else nominal.base[:0],
-            **self.sets_of(found),
-            "regions": ranks.astype(np.int64) + 1, "times": times.base,
-            "n_active": n_active.base, "rows": rows.base, "leaf_slots": slots.base,
+            "links": links, "cuts": nodes["cuts"], "missing_left": nodes["missing_left"],
+            "nominal": nodes["nominal"] if is_set.any() else nodes["nominal"][:0],
+            **self.sets_of(found[is_set]),
+            # other nodes are forgotten
+            "regions": np.unique(nodes["regions"], return_inverse=True)[1].astype(np.int64) + 1,
+            "times": np.array(times, np.int64), "n_active": np.array(n_active, np.int32),
+            "rows": np.array(rows), "leaf_slots": np.array(slots, np.int32),
         }
 
-    cdef dict sets_of(self, const int[::1] found):
+    cdef dict sets_of(self, object owners):
         """The sets of values of some nodes, in the order in which these have them."""
-        cdef ValueSet* values
+        cdef const ValueSet* values
         cdef int i
         cdef dict number = {}
-        cdef list of_nodes = [], codes = [np.empty(0)], others = []
-        for i in range(<int>found.shape[0]):
-            if self.nodes[found[i]].split.nominal == VALUES:
-                values = values_at(self.nodes[found[i]].split.threshold)
-                if <size_t>values not in number:
-                    number[<size_t>values] = len(number)
-                    codes.append(view(codes_of(values), "f8", (values.n,)).copy())
-                    others.append(values.others_left)
-                of_nodes.append(number[<size_t>values])
-        return {"set_of": np.array(of_nodes, np.int32),
-                "set_sizes": np.array([len(each) for each in codes[1:]], np.int32),
-                "set_others": np.array(others, np.uint8), "set_codes": np.concatenate(codes)}
+        cdef list of_nodes = [], sets = []
+        for i in owners:
+            values = values_at(self.nodes[i].split.threshold)
+            if <size_t>values not in number:
+                number[<size_t>values] = len(number)
+                sets.append((view(codes_of(values), "f8", (values.n,)), values.others_left))
+            of_nodes.append(number[<size_t>values])
+        return {"set_of": np.array(of_nodes, np.int32), **fields_of_sets(sets)}
 
     def __sizeof__(self):
         cdef int node
@@ -366,41 +357,50 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     cdef const int[:, ::1] links = fields["links"]
     cdef const int[::1] n_active = fields["n_active"], slots = fields["leaf_slots"]
     cdef const double[:, ::1] rows = fields["rows"]
-    cdef const double[::1] cuts = fields["cuts"]
-    cdef const uint8_t[::1] missing_left = fields["missing_left"]
-    cdef const uint8_t[::1] nominal = fields["nominal"]
-    cdef const int64_t[::1] regions = fields["regions"]
     cdef Node* here
-    cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0, n_sets = 0
-    inner = links.base[:, 0] >= 0
+    cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0
+    features = links.base[:, 0]
+    inner = features >= 0
     require(0 < n and n <= LARGEST_INT // 8 and n - np.count_nonzero(inner) == len(n_active)
             and np.sum(n_active, dtype=np.int64) == len(slots)
             and len(slots) <= LARGEST_INT // 8,
             "SharedTrees: nodes, leaves and their samples do not fit together")
-    require(np.all(links.base[:, 0] < schema.n_columns), "SharedTrees: a split by no feature")
+    require(np.all(features < schema.n_columns), "SharedTrees: a split by no feature")
     leaf_regions = fields["regions"].compress(~inner)
     require(published or len(np.unique(leaf_regions)) == len(leaf_regions),
             "SharedTrees: two leaves of a region")
-    require(len(nominal) in (0, n), "SharedTrees: some splits have no kind")
-    sets = read_sets(fields)
-    is_set = nominal.base == VALUES
-    require(np.count_nonzero(is_set) == len(fields["set_of"])
-            and (len(nominal) == 0 or np.all((nominal.base <= ONE_VALUE) | is_set & inner)),
+    with_codes = np.array([*[schema.has_codes(i) for i in range(schema.n_columns)], False])
+    nominal = fields["nominal"] if len(fields["nominal"]) else with_codes[features].astype(np.uint8)
+    is_set = nominal == VALUES
+    require(np.count_nonzero(is_set) == len(fields["set_of"]),
             "SharedTrees: a set of values is missing")
-    made = {}       # an owner of each set
+    require(len(nominal) == n and np.all((nominal <= ONE_VALUE) | is_set)
+            and np.array_equal(nominal > 0, with_codes[features] & inner),
+            "SharedTrees: a split of another kind")
     for i in range(n):
-        trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, n_active[leaf])
-        here = &trees.nodes[i]
-        here.region, here.refs = regions[i], 0
-        if here.leaf == NULL:
+        if links[i, 0] >= 0:
+            trees.new_node()
             continue
+        trees.new_leaf(0, n_active[leaf])
+        here = &trees.nodes[i]
         here.leaf.time, here.leaf.n_active = fields["times"][leaf], n_active[leaf]
         memcpy(here.leaf.total, &rows[leaf, 0], 2 * width * sizeof(double))
         if n_active[leaf]:
             memcpy(here.leaf.slots, &slots[first], n_active[leaf] * sizeof(int))
         first += n_active[leaf]
         leaf += 1
+    put_back({name: values[:n] for name, values in trees.views().items()}, {
+        **fields, "feature": features, "left": links.base[:, 1], "right": links.base[:, 2],
+        "nominal": np.where(is_set, 0, nominal),    # sets are added one by one
+    })
+    sets, made = sets_in(fields, "SharedTrees"), {}     # ... and by number, an owner of each
+    require(np.array_equal(np.unique(fields["set_of"]), np.arange(len(sets))),
+            "SharedTrees: a set of values has no split")
+    for i, child in zip(np.flatnonzero(is_set), fields["set_of"]):
+        give_set(trees, i, child, sets, made)
     trees.n_regions = np.max(fields["regions"])
+    for i in range(n):
+        trees.nodes[i].refs = 0
     ways = {}       # from a region to the only way to it
     strata = np.repeat(np.arange(len(fields["stratum"]) - 1), np.diff(fields["stratum"]))
     for child, stratum in zip(fields["roots"].tolist(), strata.tolist(), strict=True):
@@ -412,17 +412,6 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
         if here.leaf != NULL:
             here.leaf.stratum = here.memo
             continue
-        here.split.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
-        here.split.threshold, here.split.missing_left = cuts[i], missing_left[i]
-        here.split.nominal = schema.has_codes(here.split.feature)
-        if len(nominal):
-            require((nominal[i] > 0) == here.split.nominal, "SharedTrees: a split of another kind")
-            if nominal[i] == VALUES:
-                here.split.nominal = 0
-                give_set(trees, i, fields["set_of"][n_sets], sets, made)
-                n_sets += 1
-            else:
-                here.split.nominal = nominal[i]
         for right in range(2):
             child = here.right if right else here.left
             require(i < child < n, "SharedTrees: a child does not exist, or is above its parent")
@@ -435,19 +424,6 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
             here.n_leaves = min(trees.nodes[here.left].n_leaves
                                 + trees.nodes[here.right].n_leaves, <int>(LARGEST_INT // 4))
     return trees
-
-
-cdef list read_sets(dict fields):
-    """(codes, others_left) of each set of values."""
-    codes, sizes = fields["set_codes"], fields["set_sizes"]
-    require(np.all(sizes >= 0) and np.sum(sizes, dtype=np.int64) == len(codes)
-            and are_codes(codes, 0, LARGEST_CODE + 1)
-            and np.array_equal(np.unique(fields["set_of"]), np.arange(len(sizes))),
-            "SharedTrees: a set of values has no split, or holds what is no code")
-    found = np.split(codes, np.cumsum(sizes[:len(sizes) - 1])) if len(sizes) else []
-    require(all([np.all(np.diff(each) > 0.0) for each in found]),
-            "SharedTrees: the values of a set do not ascend")
-    return list(zip(found, fields["set_others"].tolist()))
 
 
 cdef int give_set(SharedTrees trees, int node, int number, list sets, dict made) except -1:

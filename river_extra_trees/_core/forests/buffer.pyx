@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport NAN, signbit
-from libc.stdint cimport int64_t, uint8_t
+from libc.math cimport signbit
 
 from ..allocation cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS

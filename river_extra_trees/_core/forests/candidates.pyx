@@ -1,11 +1,11 @@
 """The candidates of the columns of a node that are visited one by one. See the header."""
 
 from libc.math cimport INFINITY, log, sqrt
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 
 from ..rng cimport below
 from ..shares cimport first_largest
-from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split
+from ..split cimport ONE_VALUE, VALUES
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
 from .lane_rows cimport LEAST_EVIDENCE
 

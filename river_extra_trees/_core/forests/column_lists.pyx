@@ -1,16 +1,15 @@
 """The columns of a wide growth, which a node draws and visits one by one. See the header."""
 
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..allocation cimport carve, product
 from ..rng cimport Rng, below, next_word, scaled
-from ..split cimport ONE_VALUE, VALUES, VARIANCE, Split, goes_left, random_threshold
+from ..split cimport ONE_VALUE, VALUES, VARIANCE, goes_left, random_threshold
 from ..value_sets cimport N_CUTS
 from .buffer cimport Entry, is_missing
-from .candidates cimport Candidates, Side
-from .lane_rows cimport Segment, Task
+from .lane_rows cimport Segment
 
 cdef extern from "lanes.h":
     float ratio_of(float sum_left, float sum_right, float n_left, float n_right) nogil

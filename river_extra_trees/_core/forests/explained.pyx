@@ -4,13 +4,10 @@ from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, product, zeroed
-from ..explain cimport (
-    Contributions, Explanations, TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log,
-)
+from ..explain cimport TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log
 from ..subtotals cimport subtotal_of
-from ..team cimport Team
 from ..tree cimport UNUSED, Tree, add_leaf, is_leaf, mean_of
-from .extra_trees cimport ExtraTrees, Group
+from .extra_trees cimport Group
 from .logistic cimport LogisticRegression
 from .mixtures cimport FLOOR, ClassPool, NumberMixture
 from .model_trees cimport LinearModels

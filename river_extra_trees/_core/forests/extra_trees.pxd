@@ -19,6 +19,7 @@ from libc.stdint cimport int64_t, uint8_t
 from ..ensemble cimport Ensemble
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures
+from ..parts cimport Owner
 from ..tree cimport ClassShare, Tree
 from .buffer cimport Buffer
 from .growth cimport Growth
@@ -27,7 +28,7 @@ from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
 from .questions cimport Questions
 
-cdef class Group:
+cdef class Group(Owner):
     cdef readonly int window_size       # number of samples on which a tree is grown
     cdef readonly int first, n          # its trees: trees[first : first + n] of the forest
     cdef readonly int turn              # index of the tree that is replaced next, from 0 to n - 1
@@ -93,11 +94,10 @@ cdef struct Pass:               # rows that the trees predict and learn, see `tr
     double* slopes              # per tree: term of its linear model beside the leaf's mean
     bint is_answered            # whether the predictions are there already
 
-cdef class SmallBatch:                  # scratch of one thread for splits on small batches
+cdef class SmallBatch(Owner):           # scratch of one thread for splits on small batches
     cdef Growth growth
     cdef int* leaves                    # leaves of the samples of a small batch
     cdef int* places                    # places of these samples in the buffer
-    cdef size_t n_bytes                 # of these two
 
 cdef class ExtraTrees(Ensemble):
     cdef readonly int batch_size        # number of samples of a small batch
@@ -146,7 +146,6 @@ cdef class ExtraTrees(Ensemble):
     cdef int size_of_mixed(self, int width) noexcept nogil
     cdef double* prediction(self, double* mixed, int width) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil
-    cdef int fill(self, dict fields) except -1
     cdef object evidence(self)
     cdef int grow_again(self, Group group) except -1
     cdef void find_small_leaves(self) noexcept

@@ -5,38 +5,32 @@ from copy import deepcopy
 import numpy as np
 
 from libc.math cimport exp
-from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport qsort
 
-from ..ahead cimport AHEAD, Ahead
-from ..allocation cimport free, product, resized, zeroed
-from ..arrays cimport view
-from ..ensemble cimport Ensemble, RowPass
+from ..allocation cimport product
+from ..parts cimport view
+from ..ensemble cimport RowPass
 from ..explain cimport Contributions, Explanations
 from ..leaps cimport can_leap, leap_trees
-from ..table cimport RowReader
+from ..table cimport AHEAD, Ahead, RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
 from ..schema cimport Labels, Schema
 from ..team cimport Team
-from ..tree cimport (
-    Tree, begin_tree, bytes_of_tree, free_tree, reserve_samples, walk_trees,
-)
+from ..tree cimport begin_tree, bytes_of_tree, free_tree, reserve_samples, walk_trees
 from ..trees cimport Trees
-from .buffer cimport Buffer, is_missing
+from .buffer cimport is_missing
 from .explained cimport explanations_of
-from .growth cimport MOST_CELLS, Growth, are_few
-from .logistic cimport LogisticRegression
-from .mixtures cimport ClassPool, NumberMixture
+from .growth cimport MOST_CELLS, are_few
 from .lane_rows cimport LEAST_EVIDENCE
-from .model_trees cimport LinearModels, TreeGrowth, walk
-from .questions cimport Pace, Questions, claim
+from .model_trees cimport walk
+from .questions cimport Pace, claim
 from .rotation cimport (
     advance, begin_again, interval_of, patience, reserve_group, start_growth,
 )
-from .tree_pass cimport TreePass, bytes_of_pass, free_pass, pass_rows, reserve_pass
+from .tree_pass cimport TreePass, pass_rows, reserve_pass
 
-from ..state import FINITE, LARGEST_COUNT, State, fields_of, require, require_codes
+from ..state import FINITE, LARGEST_COUNT, fields_of, require, require_codes
 from .model_trees import KINDS
 
 cdef enum:
@@ -61,14 +55,12 @@ FIELDS = {
     "growths": ("array", np.int64, "groups", GROWTH_FIELDS),
     "due": ("numbers", "groups", {"least": 0.0, "most": float(LARGEST_COUNT)}),
     "evidence": ("numbers", "groups", "told", FINITE), "questions": ("part", Questions),
-}
-OF_CLASSES = {
-    **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part", Trees),
-    "logistic": ("part", LogisticRegression), "pool": ("part", ClassPool),
-}
-OF_NUMBERS = {
-    **FIELDS, "criterion": ("word", ("variance",)), "trees": ("part", Trees),
-    "models": ("parts", LinearModels), "linear": ("items",), "mixture": ("part", NumberMixture),
+    "criterion": ("word", ("gini", "entropy", "variance")), "trees": ("part", Trees),
+    # Of a classification:
+    "logistic": ("part_or_none", LogisticRegression), "pool": ("part_or_none", ClassPool),
+    # Of a regression:
+    "models": ("parts", LinearModels), "linear": ("items",),
+    "mixture": ("part_or_none", NumberMixture),
 }
 
 cdef int by_number(const void* a, const void* b) noexcept nogil:
@@ -93,7 +85,7 @@ cdef void sort_columns(Schema schema) noexcept nogil:
             schema.n_filled += 1
 
 
-cdef class Group:
+cdef class Group(Owner):
     """The trees of one window size. See the header."""
 
     def __cinit__(self, int window_size, int first, int n, TreeGrowth growth):
@@ -107,16 +99,14 @@ cdef class Group:
         cdef int i
         for i in range(self.room):
             free_tree(&self.ready[i])
-        free(self.ready)
-        free(self.ready_at)
 
     cdef int make_room(self, ExtraTrees forest, int n) except -1:
         """Make room in `ready` for the growths of n samples: one or less for each."""
         cdef double interval = interval_of(self, forest.buffer.n_seen)
         cdef int most = <int>min(<double>n, 2.0 + n / interval)
         if most > self.room:
-            self.ready_at = <int64_t*>resized(self.ready_at, most, sizeof(int64_t))
-            self.ready = <Tree*>resized(self.ready, most, sizeof(Tree))
+            self.resize(&self.ready_at, most, sizeof(int64_t))
+            self.resize(&self.ready, most, sizeof(Tree))
             while self.room < most:
                 begin_tree(&self.ready[self.room])
                 self.room += 1
@@ -134,19 +124,14 @@ cdef void stagger(Group group, int g) noexcept:
     group.due += interval_of(group, <int64_t>group.due) * (g * GOLDEN % 1.0)
 
 
-cdef class SmallBatch:
+cdef class SmallBatch(Owner):
     """Scratch memory for splits on small batches. See the header."""
 
     def __cinit__(self, ExtraTrees forest):
         self.growth = Growth(**forest.rules)
         self.growth.buffer = forest.buffer
-        self.leaves = <int*>zeroed(forest.batch_size, sizeof(int))
-        self.places = <int*>zeroed(forest.batch_size, sizeof(int))
-        self.n_bytes = 2 * <size_t>forest.batch_size * sizeof(int)
-
-    def __dealloc__(self):
-        free(self.leaves)
-        free(self.places)
+        self.renew(&self.leaves, forest.batch_size, sizeof(int))
+        self.renew(&self.places, forest.batch_size, sizeof(int))
 
 
 cdef class ExtraTrees(Ensemble):
@@ -202,10 +187,10 @@ cdef class ExtraTrees(Ensemble):
                        for _ in range(n)] if regression else []
         self.small = []
         self.store_in(Buffer(self.n_remembered()))
-        self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
-        self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
-        self.single.leaves = <int*>zeroed(n_trees, sizeof(int))
-        self.single.slopes = <double*>zeroed(n_trees, sizeof(double))
+        self.renew(&self.births, n_trees, sizeof(int64_t))
+        self.renew(&self.leaves, product(n_trees, batch_size), sizeof(int))
+        self.renew(&self.single.leaves, n_trees, sizeof(int))
+        self.renew(&self.single.slopes, n_trees, sizeof(double))
         if regression:
             self.mixture = NumberMixture(len(self.groups))
         else:
@@ -213,18 +198,8 @@ cdef class ExtraTrees(Ensemble):
             self.pool.labels = self.labels
             self.logistic = LogisticRegression()
         self.questions = Questions()
-        self.claims = <double*>zeroed(len(self.groups) + 1, sizeof(double))
+        self.renew(&self.claims, len(self.groups) + 1, sizeof(double))
         self.n_row = -1
-
-    def __dealloc__(self):
-        free(self.births)
-        free(self.leaves)
-        free(self.single.leaves)
-        free(self.single.slopes)
-        free_pass(&self.single)
-        free(self.row)
-        free(self.row_columns)
-        free(self.claims)
 
     def n_remembered(self):
         """Number of samples to remember, so that none is lost while a tree is grown on it.
@@ -365,12 +340,11 @@ cdef class ExtraTrees(Ensemble):
         """Allocate memory for the predictions for one row."""
         cdef int width = 2 if self.regression else max(1, n_labels)
         if self.schema.n_columns > self.row_capacity:
-            self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
-            self.row_columns = <int*>resized(
-                self.row_columns, 2 * self.schema.n_columns, sizeof(int))
+            self.resize(&self.row, 2 * self.schema.n_columns, sizeof(double))
+            self.resize(&self.row_columns, 2 * self.schema.n_columns, sizeof(int))
             self.row_capacity = 2 * self.schema.n_columns
         if width > self.single.capacity:
-            reserve_pass(self, &self.single, 1, n_labels)
+            reserve_pass(self, self, &self.single, 1, n_labels)
             self.n_row = -1
         return 0
 
@@ -560,20 +534,14 @@ cdef class ExtraTrees(Ensemble):
         cdef Group group
         cdef SmallBatch small
         cdef int i
-        cdef size_t size = (
-            self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
-                            + sizeof(double))
-            + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
-            + (<size_t>len(self.groups) + 1) * sizeof(double)
-            + bytes_of_pass(self, &self.single))
+        cdef size_t size = super().__sizeof__()
         for small in self.small:
-            size += small.n_bytes + small.growth.n_bytes()
+            size += small.__sizeof__() + small.growth.n_bytes()
         for group in self.groups:
-            size += group.growth.n_bytes()
-            size += group.room * (sizeof(int64_t) + sizeof(Tree))
+            size += group.__sizeof__() + group.growth.n_bytes()
             for i in range(group.room):
                 size += bytes_of_tree(&group.ready[i], &self.trees.kind)
-        return object.__sizeof__(self) + size
+        return size
 
     # ---------------------------------------------------------------- copies and states
 
@@ -600,8 +568,8 @@ cdef class ExtraTrees(Ensemble):
         cdef Group group
         growths = [(group.window_size, group.n, group.turn, group.begun if group.is_growing else 0,
                     group.n_columns, group.n_labels) for group in self.groups]
-        return fields_of(self, OF_NUMBERS if self.regression else OF_CLASSES, {
-            **self.rules, "linear": list(self.linear),
+        return fields_of(self, FIELDS, {
+            **self.rules, "linear": list(self.linear) if self.regression else [],
             "births": view(self.births, "i8", (self.n_trees,)),
             "growths": np.array(growths, np.int64).reshape(len(self.groups), GROWTH_FIELDS),
             "due": np.array([group.due for group in self.groups], np.float64),
@@ -619,39 +587,46 @@ cdef class ExtraTrees(Ensemble):
         told = np.flatnonzero((found != LEAST_EVIDENCE).any(0))
         return found[:, :told.max(initial=-1) + 1].copy()
 
+    FIELDS = FIELDS
+    DEFAULTS = {"logistic": None, "pool": None, "models": [], "linear": [], "mixture": None}
+
     @classmethod
     def restored(cls, values):
-        """The forest of a state."""
-        cdef ExtraTrees forest
-        is_regression = type(values) is dict and values.get("regression") is True
-        table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State("ExtraTrees", values, table).read(table)
-        growths = fields["growths"]
-        n_trees = fields["trees"].n_trees
-        require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
-                       & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
-                and n_trees > 0 and sum(growths[:, 1].tolist()) == n_trees
-                and len(fields["births"]) == n_trees,
-                "ExtraTrees: the groups do not hold the trees")
-        linear = fields.get("linear", ["none"] * len(growths))
-        require(len(linear) == len(growths)
-                and all([type(kind) is str and kind in KINDS for kind in linear]),
-                "ExtraTrees: no such linear models")
-        forest = ExtraTrees(
-            windows=[(window_size, n) for window_size, n in growths[:, :2].tolist()], linear=linear,
-            rules={name: fields[name] for name in RULES},
-            **{name: fields[name] for name in (
-                "regression", "batch_size", "fading", "max_features", "max_nodes", "seed")})
-        forest.fill(fields)
+        """The forest of a state. It repeats growths only if its samples and trees are valid."""
+        cdef ExtraTrees forest = super().restored(values)
+        cdef Group group
+        for group in forest.groups:
+            if group.begun > 0:
+                forest.grow_again(group)
+        forest.find_small_leaves()
         return forest
 
-    cdef int fill(self, dict fields) except -1:
-        """Take over the parts and the growths of a state, and compute the derived data."""
-        cdef int i, n_groups = len(self.groups)
+    cdef int load(self, dict fields) except -1:
+        """Take over the parts and the growths of a state."""
+        cdef int i, n_groups
         cdef Group group
         cdef const int64_t[:, ::1] growths = fields["growths"]
         cdef Buffer buffer = fields["buffer"]
-        cdef int64_t n = self.n_remembered() - <int>AHEAD   # without the rows that are read ahead
+        cdef int64_t n
+        n_trees = fields["trees"].n_trees
+        windows, linear, regression = growths.base[:, :2], fields["linear"], fields["regression"]
+        require(np.all((windows >= 1) & (windows <= [LARGEST_WINDOW, n_trees]))
+                and n_trees > 0 and sum(windows[:, 1].tolist()) == n_trees
+                and len(fields["births"]) == n_trees,
+                "ExtraTrees: the groups do not hold the trees")
+        require(len(linear) == (len(windows) if regression else 0)
+                and all([type(kind) is str and kind in KINDS for kind in linear]),
+                "ExtraTrees: no such linear models")
+        require({fields["criterion"] == "variance", fields["mixture"] is not None,
+                 fields["logistic"] is None, fields["pool"] is None} == {regression},
+                "ExtraTrees: the predictions are of another kind")
+        self.__init__(
+            windows=windows.tolist(), linear=linear or None,
+            rules={name: fields[name] for name in RULES},
+            **{name: fields[name] for name in (
+                "regression", "batch_size", "fading", "max_features", "max_nodes", "seed")})
+        n_groups = len(self.groups)
+        n = self.n_remembered() - <int>AHEAD    # without the rows that are read ahead
         require(buffer.n_seen - buffer.oldest >= min(buffer.n_seen, n),
                 "ExtraTrees: samples are missing")
         buffer.enlarge(self.buffer.n_blocks)    # a forged file can name fewer
@@ -659,8 +634,8 @@ cdef class ExtraTrees(Ensemble):
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.named = self.schema.version
         self.trees = fields["trees"]
-        self.models, self.mixture = fields.get("models", []), fields.get("mixture")
-        self.logistic, self.pool = fields.get("logistic"), fields.get("pool")
+        self.models, self.mixture = fields["models"], fields["mixture"]
+        self.logistic, self.pool = fields["logistic"], fields["pool"]
         if not self.regression:
             self.pool.labels = self.labels
         self.questions = fields["questions"]
@@ -678,11 +653,6 @@ cdef class ExtraTrees(Ensemble):
             view(group.growth.growth.evidence, "f8", evidence[i].shape)[...] = evidence[i]
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
-        self.check_structure()
-        for group in self.groups:
-            if group.begun > 0:
-                self.grow_again(group)
-        self.find_small_leaves()
         return 0
 
     cdef int grow_again(self, Group group) except -1:

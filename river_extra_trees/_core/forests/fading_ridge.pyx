@@ -2,9 +2,8 @@
 
 from libc.string cimport memset
 
-from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
-from ..parts cimport Part
+from ..parts cimport view
 
 from ..state import require
 

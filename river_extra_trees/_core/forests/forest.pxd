@@ -13,11 +13,10 @@ at once. Until then the old tree predicts.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from ..ahead cimport Ahead
 from ..cart.splitter cimport Splitter
 from ..ensemble cimport WindowEnsemble
 from ..explain cimport VoteExplanations
-from ..table cimport RowReader
+from ..table cimport Ahead, RowReader
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..team cimport Job

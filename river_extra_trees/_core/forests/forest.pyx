@@ -3,32 +3,27 @@
 A single tree is a forest of one. The subclasses define the bags of a batch and the growth of trees.
 """
 
-from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from copy import deepcopy
 
 import numpy as np
 
-from ..ahead cimport AHEAD, LONG_AHEAD, Ahead
 from ..allocation cimport product
 from ..cart.distinct cimport find_distinct
-from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
-from ..ensemble cimport Ensemble, Walks, WindowEnsemble
-from ..explain cimport Contributions, Explanations, VoteExplanations
+from ..ensemble cimport Ensemble, Walks
+from ..explain cimport Contributions, Explanations
 from ..guarded cimport begin_step, end_step
-from ..table cimport RowReader
+from ..table cimport AHEAD, LONG_AHEAD
 from ..learner cimport Learner
-from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
-from ..schema cimport Labels, Schema
-from ..team cimport Job, Team
+from ..rng cimport BOOTSTRAP, EARLY, below, rng_for
+from ..schema cimport Labels
+from ..team cimport Team
 from ..tree cimport (
-    Tree, first_cell, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs, shrink, trim,
+    add_frequencies, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs, shrink, trim,
     walk_trees, weight_of,
 )
-from ..trees cimport Trees
-from ..window cimport Window
 
 from ..state import require
 
@@ -404,18 +399,11 @@ cdef class Forest(WindowEnsemble):
 
     cdef void add_votes(self, const Tree* tree, const int* leaves, int n, int n_labels,
                         double* votes, uint8_t* voted) noexcept nogil:
-        cdef double weight
-        cdef int i, cell
+        cdef int i
         for i in range(n):
-            weight = weight_of(tree, leaves[i])
-            if weight > 0.0:
+            if weight_of(tree, leaves[i]) > 0.0:
                 voted[i] = True
-                if tree.nodes[leaves[i]].left >= 0:
-                    votes[tree.nodes[leaves[i]].left] += 1.0
-                cell = first_cell(tree, leaves[i])
-                while cell >= 0:
-                    votes[tree.cells[cell].code] += tree.cells[cell].weight / weight
-                    cell = tree.cells[cell].next
+                add_frequencies(tree, leaves[i], 1.0, votes, 1)
             votes += n_labels
 
     cdef const int* find_leaves_of_row(self) noexcept nogil:

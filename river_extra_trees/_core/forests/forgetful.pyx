@@ -9,10 +9,9 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
 from ..allocation cimport product
-from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
-from ..parts cimport Owner
+from ..parts cimport Owner, view
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest

@@ -2,17 +2,17 @@
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy, memset
 
 from ..allocation cimport carve, free, product, resized, trimmed
-from ..rng cimport Rng, next_word, skip
-from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
-from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
+from ..rng cimport next_word, skip
+from ..split cimport ENTROPY, VALUES, VARIANCE, goes_left
+from ..tree cimport add_class, learn_number, reserve_pairs, split_leaf
 from .buffer cimport BLOCK, BLOCK_BITS
-from .candidates cimport LEAST_TOLD, Side, float_at
-from .column_lists cimport MOST_COUNTED, ColumnLists, Link
-from .lane_rows cimport Lane, Lanes, Range, Segment, Task, largest_at
+from .candidates cimport LEAST_TOLD, float_at
+from .column_lists cimport MOST_COUNTED, Link
+from .lane_rows cimport Lane, Lanes, Range, largest_at
 from .node_values cimport NodeValues
 
 cdef extern from "bits.h":

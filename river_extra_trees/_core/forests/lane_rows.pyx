@@ -1,11 +1,9 @@
 """The samples of a growth as rows of lanes. See the header."""
 
 from libc.math cimport INFINITY, NAN, fabs, nextafter, nextafterf
-from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport resized
-from ..schema cimport Schema
 from ..split cimport VARIANCE
 from .buffer cimport BYTE, DOUBLE, Entry, is_extreme, is_missing
 

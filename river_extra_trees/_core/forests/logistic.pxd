@@ -25,7 +25,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..parts cimport Part
 from ..rng cimport mix
 from ..schema cimport Schema
-from .running cimport Running
+from ..moments cimport Running
 
 cdef enum:
     MOST_REGRESSORS = 4096

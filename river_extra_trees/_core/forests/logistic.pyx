@@ -3,15 +3,12 @@
 import numpy as np
 
 from libc.math cimport exp, log, sqrt
-from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport enough, product, zeroed
-from ..arrays cimport view
-from ..parts cimport Part
-from ..schema cimport Schema
+from ..parts cimport view
 from ..shares cimport softmax
-from .running cimport RUNNING_MEMORY, follow_value, standardised
+from ..moments cimport RUNNING_MEMORY, follow_value, standardised
 
 from ..state import LARGEST_CODE, are_codes, require
 

@@ -1,11 +1,9 @@
 """Which label follows which. See the header."""
 
-from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
 from ..allocation cimport zeroed
-from ..arrays cimport view
-from ..parts cimport Part
+from ..parts cimport view
 
 from ..state import require
 

@@ -3,16 +3,11 @@
 import numpy as np
 
 from libc.math cimport INFINITY, exp, log, sqrt
-from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
-from ..arrays cimport view
-from ..parts cimport Part
-from ..schema cimport Labels
+from ..parts cimport view
 from ..shares cimport share_weights, softmax, total_of
-from .fading_ridge cimport FadingRidge
-from .members cimport Transitions
-from .noise cimport LARGEST_TILT, NoiseModel
+from .noise cimport LARGEST_TILT
 
 from ..state import LARGEST_TARGET, require
 

@@ -3,28 +3,25 @@
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, sqrt
-from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..arrays cimport view
 from ..explain cimport slope_of_limits
 from ..leaps cimport MOST_PRESENT, Present, add_present, leap
 from ..linalg cimport (
     MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
-from ..allocation cimport free, product, resized, trimmed
+from ..allocation cimport product, resized, trimmed
 from ..moments cimport follow_all, follow_moments
-from ..parts cimport Owner, Part
-from ..rng cimport Rng
-from ..schema cimport MAX_COLUMNS, Schema
+from ..parts cimport view
+from ..schema cimport MAX_COLUMNS
 from ..split cimport VARIANCE
 from ..tree cimport (
-    Node, Tree, begin_tree, bytes_of_tree, clear, free_tree, is_leaf, learn_number, plant, shrink,
+    Node, begin_tree, bytes_of_tree, clear, free_tree, is_leaf, learn_number, plant, shrink,
     turn, uproot,
 )
 from ..trees cimport Trees
-from .buffer cimport Buffer, Entry
-from .growth cimport Growth, count_up
+from .buffer cimport Entry
+from .growth cimport count_up
 from .lane_rows cimport MOST_COLUMNS
 
 from ..state import FINITE, LARGEST_FLOAT, LARGEST_TARGET, fields_of, put_back, require

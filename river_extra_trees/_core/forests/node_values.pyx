@@ -2,13 +2,13 @@
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..allocation cimport carve, product
 from ..sorting cimport sort_slots
 from ..split cimport NO_VALUE
-from ..value_sets cimport N_CUTS, SMOOTH, ValueSet, codes_of, cut_of, new_values, smoothed
+from ..value_sets cimport N_CUTS, SMOOTH, codes_of, cut_of, new_values, smoothed
 
 
 @cython.final

@@ -16,7 +16,7 @@ from libc.stdint cimport uint8_t
 
 from ..parts cimport Part
 from ..schema cimport Schema
-from .running cimport Running
+from ..moments cimport Running
 
 cdef enum:
     MOST_FEATURES = 64

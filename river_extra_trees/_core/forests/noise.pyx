@@ -3,13 +3,10 @@
 import numpy as np
 
 from libc.math cimport exp, isnan, log
-from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
-from ..arrays cimport view
-from ..parts cimport Part
-from ..schema cimport Schema
-from .running cimport RUNNING_MEMORY, follow_value, standardised
+from ..parts cimport view
+from ..moments cimport RUNNING_MEMORY, follow_value, standardised
 
 from ..state import require
 

@@ -3,12 +3,10 @@
 import numpy as np
 
 from libc.math cimport fabs, sqrt
-from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from ..allocation cimport product
-from ..arrays cimport view
-from ..parts cimport Part
+from ..parts cimport view
 from ..rng cimport mix
 
 from ..state import LARGEST_COUNT, fields_of, require

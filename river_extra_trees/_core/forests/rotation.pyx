@@ -3,21 +3,24 @@
 A growth is spread over the samples until the next growth of its group begins.
 """
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from ..leaps cimport can_leap, extend_leaps, make_leaps
-from ..rng cimport BRANCH, RENEW, Rng, rng_for
+from ..rng cimport BRANCH, RENEW, Rng, below, rng_for
+from ..split cimport NO_VALUE, ONE_VALUE, VARIANCE, Split, goes_left, random_threshold
 from ..tree cimport (
-    Tree, begin_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells, reserve_pairs,
-    reserve_samples, shrink, trim,
+    Tree, add_class, begin_tree, depth_of, free_tree, learn, learn_number, n_nodes_of,
+    reserve_cells, reserve_pairs, reserve_samples, shrink, split_leaf, trim,
 )
 from .buffer cimport is_missing
-from .growth cimport Growth, are_few
+from .candidates cimport Side
+from .growth cimport BITS_OF_SUM, Growth, are_few
 from .lane_rows cimport MOST_COLUMNS
 from .model_trees cimport LinearModels, remainder, walk
-from .pairs cimport split_pair
-from .extra_trees cimport ExtraTrees, Group, SmallBatch
+
+cdef extern from "lanes.h":
+    double power_below(double magnitude) nogil
 
 cdef enum:
     WALK = 256              # steps of a growth that take as long as one walk to a leaf
@@ -374,3 +377,90 @@ cdef bint is_pure(ExtraTrees forest, const int* places, int n) noexcept nogil:
         if forest.buffer.target(places[i]) != forest.buffer.target(places[0]):
             return False
     return True
+
+
+cdef void split_pair(Growth growth, Tree* tree, int leaf, const int* places, const double* targets,
+                     Rng rng) noexcept nogil:
+    """Split a leaf on two samples by one of the columns that were offered; most splits are these.
+
+    Any column in which the samples differ is as good as all others, so they need no growth: no
+    rows, no scores. The random numbers and the split are those of a wide growth, see
+    `column_lists`. A pair of nodes is reserved. Codes of classes are in ascending order.
+    """
+    cdef Split split
+    cdef int left, first, i
+    cdef double gain, weight
+    if (targets[0] == targets[1] or growth.min_samples_split > 2 or growth.min_samples_leaf > 1
+            or depth_of(tree, leaf) >= growth.max_depth
+            or not find_split(growth, places, &split, &first, &rng)):
+        return
+    gain = gain_of(growth, places, targets, first)
+    left = split_leaf(tree, leaf, &split, gain)
+    for i in range(2):
+        weight = growth.buffer.weight(places[i])
+        if growth.criterion == VARIANCE:
+            learn_number(tree, left ^ (i != first), targets[i], weight, 1.0)
+        else:
+            add_class(tree, left ^ (i != first), <int>targets[i], weight)
+
+
+cdef bint find_split(Growth growth, const int* places, Split* split, int* first,
+                     Rng* rng) noexcept nogil:
+    """Draw columns until two samples differ in one; `first` is the sample that goes left."""
+    cdef int n_left = growth.n_offered, i, column
+    cdef double a, b
+    while n_left > 0:
+        i = <int>below(rng, n_left)
+        column, n_left = growth.columns[i], n_left - 1
+        growth.columns[i] = growth.columns[n_left]
+        a, b = growth.buffer.value(column, places[0]), growth.buffer.value(column, places[1])
+        if a == b or (is_missing(a) and is_missing(b)):
+            continue
+        split.feature, split.nominal, split.missing_left = column, 0, False
+        if growth.nominal[column]:
+            split.nominal, split.missing_left = ONE_VALUE, is_missing(a)
+            split.threshold = NO_VALUE if is_missing(a) else a
+        elif is_missing(a) or is_missing(b):
+            split.threshold = b if is_missing(a) else a
+        else:
+            split.threshold = random_threshold(rng, min(a, b), max(a, b))
+        first[0] = not goes_left(split, a)
+        if not (split.nominal or is_missing(a) or is_missing(b)):
+            split.missing_left = (growth.buffer.weight(places[first[0]])
+                                  >= growth.buffer.weight(places[1 - first[0]]))
+        return True
+    return False
+
+
+cdef double gain_of(Growth growth, const int* places, const double* targets,
+                    int first) noexcept nogil:
+    """The decrease of impurity if sample `first` goes left, times the weight."""
+    cdef double[2] weights, whole, of_node, of_left, of_right
+    cdef Side node, left, right
+    cdef double center
+    cdef int i
+    node.counts, left.counts, right.counts = of_node, of_left, of_right
+    for i in range(2):
+        weights[i] = growth.buffer.weight(places[i])
+    growth.unit = 2.0 * power_below(max(weights[0], weights[1]))
+    for i in range(2):
+        weights[i] *= growth.unit
+    if growth.criterion == VARIANCE:
+        growth.task.n_segments = 1
+        center = (weights[0] * targets[0] + weights[1] * targets[1]) / (weights[0] + weights[1])
+        growth.grain = power_below(max(max(targets[0], targets[1]) - center,
+                                       center - min(targets[0], targets[1]))) * (
+                                           1 << (BITS_OF_SUM - 1))
+        for i in range(2):
+            whole[i] = <int>((targets[i] - center) * growth.grain)
+        of_node[0] = weights[0] * whole[0] + weights[1] * whole[1]
+        of_left[0] = weights[first] * whole[first]
+    else:
+        growth.task.n_segments = 2
+        of_node[0], of_node[1] = weights[0], weights[1]
+        of_left[first], of_left[1 - first] = weights[first], 0.0
+    node.weight, left.weight = weights[0] + weights[1], weights[first]
+    right.weight = node.weight - left.weight
+    for i in range(growth.task.n_segments):
+        of_right[i] = of_node[i] - of_left[i]
+    return growth.gain(&node, &left, &right)

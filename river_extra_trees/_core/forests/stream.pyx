@@ -5,9 +5,9 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from ..arrays cimport view
+from ..parts cimport view
 from ..cart.distinct cimport find_distinct
-from ..cart.renewal cimport renew_sets
+from ..cart.value_history cimport renew_sets
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform

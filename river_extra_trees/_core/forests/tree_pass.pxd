@@ -24,6 +24,7 @@ leaves have few.
 cimport cython
 
 from ..ensemble cimport RowPass
+from ..parts cimport Owner
 from ..table cimport RowReader
 from .extra_trees cimport ExtraTrees, Pass
 
@@ -45,8 +46,7 @@ cdef class TreePass(RowPass):
     cdef void begin(self, RowReader reader, int n) noexcept nogil
     cdef int do_all(self, RowReader reader, Phase phase, long n_tasks) except -1 nogil
 
-cdef int reserve_pass(ExtraTrees forest, Pass* rows, int room, int n_labels) except -1 nogil
-cdef void free_pass(Pass* rows) noexcept nogil
-cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows) noexcept nogil
+cdef int reserve_pass(ExtraTrees forest, Owner owner, Pass* rows, int room,
+                      int n_labels) except -1 nogil
 cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t row,
                    TreePass job) except -1 nogil

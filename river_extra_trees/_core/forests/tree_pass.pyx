@@ -5,17 +5,15 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..ahead cimport AHEAD, LONG_AHEAD, Ahead
-from ..allocation cimport free, product, resized, zeroed
-from ..ensemble cimport RowPass
+from ..allocation cimport free, product, resized
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
-from ..table cimport RowReader
+from ..table cimport AHEAD, LONG_AHEAD, Ahead
 from ..tree cimport (
     ClassShare, Rows, Tree, add_shares, learn, list_shares, mean_of, rows_by_column, squares_of,
     walk_rows, weight_of,
 )
-from .extra_trees cimport Answers, ExtraTrees, Group, Pass, SmallBatch
+from .extra_trees cimport Answers, Group, SmallBatch
 from .model_trees cimport LinearModels, remainder
 from .rotation cimport change_tree, grow_group, splits_leaves
 
@@ -36,8 +34,8 @@ cdef class TreePass(RowPass):
         self.forest, self.ahead, self.learns = forest, ahead, reader.learns
         if forest.regression or not self.learns:
             return
-        self.rows.trees = <Answers*>zeroed(forest.n_trees, sizeof(Answers))
-        self.rows.ends = <size_t*>zeroed(product(forest.n_trees, AHEAD), sizeof(size_t))
+        self.renew(&self.rows.trees, forest.n_trees, sizeof(Answers))
+        self.renew(&self.rows.ends, product(forest.n_trees, AHEAD), sizeof(size_t))
         for tree in range(forest.n_trees):
             self.rows.trees[tree].ends = self.rows.ends + <Py_ssize_t>tree * AHEAD
 
@@ -46,18 +44,14 @@ cdef class TreePass(RowPass):
         if self.rows.trees != NULL:
             for tree in range(self.forest.n_trees):
                 free(self.rows.trees[tree].shares)
-        free(self.rows.trees)
-        free(self.rows.ends)
-        free(self.rows.row)
-        free_pass(&self.rows)
 
     cdef int prepare(self) except -1:
         """Allocate memory for the predictions."""
         cdef size_t n_columns = self.forest.schema.n_columns
         # Not a power of two: the cache has few places for lines whose addresses differ by one.
-        reserve_pass(self.forest, &self.rows, self.ahead.stride + 4, self.forest.n_labels())
+        reserve_pass(self.forest, self, &self.rows, self.ahead.stride + 4, self.forest.n_labels())
         if n_columns > self.row_capacity:
-            self.rows.row = <double*>resized(self.rows.row, n_columns, sizeof(double))
+            self.resize(&self.rows.row, n_columns, sizeof(double))
             self.row_capacity = n_columns
         return 0
 
@@ -125,35 +119,19 @@ cdef class TreePass(RowPass):
 # --- Memory ---------------------------------------------------------------------------------------
 
 
-cdef int reserve_pass(ExtraTrees forest, Pass* rows, int room, int n_labels) except -1 nogil:
-    """Allocate memory for the predictions for so many rows and labels."""
+cdef int reserve_pass(ExtraTrees forest, Owner owner, Pass* rows, int room,
+                      int n_labels) except -1 nogil:
+    """Allocate memory of an owner for the predictions for so many rows and labels."""
     cdef int width = 2 if forest.regression else max(1, n_labels)
     cdef size_t n_answers = product(room, width)
     if width > rows.capacity or room > rows.room:
-        rows.answers = <double*>resized(
-            rows.answers, product(n_answers, forest.n_members()), sizeof(double))
+        owner.resize(&rows.answers, product(n_answers, forest.n_members()), sizeof(double))
         if room > 1:
-            rows.of_row = <double*>resized(
-                rows.of_row, product(width, forest.n_members()), sizeof(double))
-        rows.logistic = <double*>resized(rows.logistic, n_answers, sizeof(double))
-        rows.mixed = <double*>resized(rows.mixed, forest.size_of_mixed(width), sizeof(double))
+            owner.resize(&rows.of_row, product(width, forest.n_members()), sizeof(double))
+        owner.resize(&rows.logistic, n_answers, sizeof(double))
+        owner.resize(&rows.mixed, forest.size_of_mixed(width), sizeof(double))
         rows.capacity, rows.room = width, room
     return 0
-
-
-cdef void free_pass(Pass* rows) noexcept nogil:
-    free(rows.answers)
-    free(rows.of_row)
-    free(rows.logistic)
-    free(rows.mixed)
-
-
-cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows) noexcept nogil:
-    """Number of bytes that `reserve_pass` allocated for one row."""
-    if rows.capacity == 0:
-        return 0
-    return (<size_t>rows.capacity * (forest.n_members() + 1)
-            + forest.size_of_mixed(rows.capacity)) * sizeof(double)
 
 
 # --- Phases ---------------------------------------------------------------------------------------

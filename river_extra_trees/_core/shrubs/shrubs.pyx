@@ -24,8 +24,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove, memset
 
-from ..ahead cimport Ahead
-from ..arrays cimport view
+from ..parts cimport view
 from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
@@ -37,12 +36,12 @@ from ..moments cimport follow_moments
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, softmax
-from ..table cimport RowReader
+from ..table cimport LONG_AHEAD, Ahead, RowReader
 from ..team cimport Team
 from ..tree cimport (
-    UNUSED, Node, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf,
-    learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, walk_slot, walk_trees,
-    weight_of, weight_of_class,
+    UNUSED, Node, Rows, Tree, add_frequencies, begin_tree, bytes_of_tree, copy_tree, free_tree,
+    is_leaf, learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, rows_of, walk_rows,
+    walk_trees, weight_of, weight_of_class,
 )
 from ..trees cimport Trees
 from ..window cimport Window
@@ -263,7 +262,7 @@ cdef class Shrubs(WindowEnsemble):
         Returns whether the ensemble predicts it wrongly: always without trees, and never in a
         regression.
         """
-        cdef int slot = -1
+        cdef int slot = -1, k
         cdef Py_ssize_t spacing = self.window_size
         if self.window.size == self.window_size:
             slot = self.window.by_arrival[0]
@@ -275,7 +274,9 @@ cdef class Shrubs(WindowEnsemble):
             self.history.learn(self.window, slot, self.schema)
         slot = self.window.slide(self.schema, target, weight, slot)
         self.total_weight += weight
-        self.evaluate(self.leaves + slot, spacing)
+        self.evaluate()
+        for k in range(self.trees.n_trees):
+            self.leaves[k * spacing + slot] = self.answering[k]
         if self.sums_run():
             self.count(slot, 1.0)
         self.since_rebuild += 1
@@ -285,7 +286,7 @@ cdef class Shrubs(WindowEnsemble):
             return True
         if self.regression:
             return False
-        self.mix(self.leaves + slot, spacing, self.slopes)
+        self.mix(self.answering, 1, self.slopes)
         return first_largest(self.slopes, self.width) != <int>target
 
     cdef int classes(self) noexcept nogil:
@@ -331,51 +332,33 @@ cdef class Shrubs(WindowEnsemble):
 
     # --- Outputs of the trees -----------------------------------------------------------------
 
-    cdef void evaluate(self, int* leaves, Py_ssize_t spacing) noexcept nogil:
+    cdef void evaluate(self) noexcept nogil:
         """Find the leaf of the row that the schema encoded last in every tree."""
-        cdef int k
         walk_trees(self.trees.trees, self.trees.n_trees, self.schema, self.answering)
-        for k in range(self.trees.n_trees):
-            leaves[k * spacing] = self.answering[k]
 
     cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
         """Compute h_k(x)[c] of every tree in `outputs`, from the leaves of x: eq. (2)."""
         cdef Py_ssize_t k, stride = self.n_models + 1
-        cdef const Tree* tree
-        cdef int leaf, cell
         if not self.regression:
             for k in range(self.width):
                 memset(self.outputs + k * stride, 0, self.trees.n_trees * sizeof(double))
         for k in range(self.trees.n_trees):
-            tree, leaf = &self.trees.trees[k], leaves[k * spacing]
             if self.regression:
-                self.outputs[k] = mean_of(tree, leaf)
-            elif tree.nodes[leaf].left >= 0:    # most leaves are pure
-                self.outputs[tree.nodes[leaf].left * stride + k] = 1.0
+                self.outputs[k] = mean_of(&self.trees.trees[k], leaves[k * spacing])
             else:
-                cell = first_cell(tree, leaf)
-                while cell >= 0:
-                    self.outputs[tree.cells[cell].code * stride + k] = (
-                        tree.cells[cell].weight / weight_of(tree, leaf))
-                    cell = tree.cells[cell].next
+                add_frequencies(&self.trees.trees[k], leaves[k * spacing], 1.0,
+                                self.outputs + k, stride)
 
     cdef void mix(self, const int* leaves, Py_ssize_t spacing, double* mixed) noexcept nogil:
         """Compute f(x) from the leaves of x: eq. (2)."""
-        cdef const Tree* tree
-        cdef int k, leaf, cell
+        cdef int k
         memset(mixed, 0, self.width * sizeof(double))
         for k in range(self.trees.n_trees):
-            tree, leaf = &self.trees.trees[k], leaves[k * spacing]
             if self.regression:
-                mixed[0] += self.weights[k] * mean_of(tree, leaf)
-            elif tree.nodes[leaf].left >= 0:    # most leaves are pure
-                mixed[tree.nodes[leaf].left] += self.weights[k]
+                mixed[0] += self.weights[k] * mean_of(&self.trees.trees[k], leaves[k * spacing])
             else:
-                cell = first_cell(tree, leaf)
-                while cell >= 0:
-                    mixed[tree.cells[cell].code] += self.weights[k] * (
-                        tree.cells[cell].weight / weight_of(tree, leaf))
-                    cell = tree.cells[cell].next
+                add_frequencies(&self.trees.trees[k], leaves[k * spacing], self.weights[k],
+                                mixed, 1)
 
     # --- Running sums -------------------------------------------------------------------------
 
@@ -627,7 +610,7 @@ cdef class Shrubs(WindowEnsemble):
 
     cdef double* row_shares(self) except? NULL nogil:
         """Compute f(x) of eq. (2) in `slopes`."""
-        self.evaluate(self.answering, 1)
+        self.evaluate()
         self.mix(self.answering, 1, self.slopes)
         return self.slopes
 
@@ -735,11 +718,13 @@ cdef class Shrubs(WindowEnsemble):
 
     cdef void find_leaves(self, int tree) noexcept nogil:
         """Compute the leaf of every sample of the window in a tree."""
-        cdef int i, slot
-        for i in range(self.window.n_sorted):
-            slot = self.window.by_arrival[i]
-            self.leaves[<Py_ssize_t>tree * self.window_size + slot] = walk_slot(
-                &self.trees.trees[tree], self.window, slot)
+        cdef Rows rows = rows_of(self.window)
+        cdef int i = 0, n = self.window.n_sorted
+        while i < n:
+            walk_rows(&self.trees.trees[tree], &rows, self.window.by_arrival + i,
+                      min(n - i, <int>LONG_AHEAD),
+                      self.leaves + <Py_ssize_t>tree * self.window_size)
+            i += LONG_AHEAD
 
     # --- Invariants ---------------------------------------------------------------------------
 
