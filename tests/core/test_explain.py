@@ -1,6 +1,7 @@
 """The contributions in one tree are those of the definitions, for random trees."""
 
 import math
+import threading
 from fractions import Fraction
 from typing import Any
 
@@ -130,3 +131,22 @@ def test_features_come_again(n_features: int) -> None:
     tree = chain(60, n_features)
     wanted = explained(tree, True, 65)[1][:n_features]
     assert explained(tree, True, n_features)[1] == pytest.approx(wanted, abs=1e-14)
+
+
+def test_deep_trees() -> None:
+    """The depth of a tree takes no memory of the stack, of which threads have little."""
+    n = 20_000
+    nodes: list[tuple[Any, ...]] = [([], 0.0, 0, 2 * n - i, i, [True]) for i in range(n)]
+    nodes += [([float(i == n)], 1.0, -1, -1, i, []) for i in range(n, 0, -1)]
+    nodes.insert(n, ([2.0], 1.0, -1, -1, n, []))
+    found: list[Any] = []
+    size = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: found.append(compiled.explain(1, nodes, True, 1)))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+    (base,), ((part,),) = found[0]
+    assert base == pytest.approx(3.0 / (n + 1))
+    assert base + part == pytest.approx(2.0)

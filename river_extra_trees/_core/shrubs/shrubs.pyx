@@ -302,7 +302,9 @@ cdef class Shrubs(WindowEnsemble):
             label = <int>self.window.target[self.window.by_arrival[i]]
             n += self.counts[label] == 0.0
             self.counts[label] = 1.0
-        return min(self.width, 2 * n)
+            if 2 * n >= self.width:     # after few samples, unless many labels have gone
+                return self.width
+        return 2 * n
 
     cdef int train(self) except -1 nogil:
         """Lines 6 to 8: grow a tree of weight zero on the window."""
