@@ -16,7 +16,8 @@ class itself checks what relates fields to each other, mainly indices.
 
 `restored` trusts nothing: a state may come from a damaged or hostile file. Whatever could lead to a
 wrong index, an endless loop or a number that no calculation expects raises `StateError`, and
-memory is taken only for what the arrays of the state hold.
+memory is taken only for what the arrays of the state hold, and in a window for a place per sample in
+each column that has values.
 """
 
 from __future__ import annotations
