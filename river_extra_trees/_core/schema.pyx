@@ -456,8 +456,8 @@ cdef class Schema:
         names, values, freed = fields["names"], fields["nominal_values"], fields["free"]
         self.max_columns, self.next_search = fields["max_columns"], fields["next_search"]
         self.crowded = fields["crowded"]
-        require(all([type(column) is int and column >= 0 and column < len(names)
-                     for column in freed])
+        # A name of its own: `column` is an int of C, to which a float would be cut.
+        require(all([type(each) is int and 0 <= each < len(names) for each in freed])
                 and all([a > b for a, b in zip(freed, freed[1:])]),
                 "Schema: the free columns do not descend")
         require(len(names) <= self.max_columns, "Schema: too many columns")

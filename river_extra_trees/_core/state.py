@@ -16,8 +16,8 @@ class itself checks what relates fields to each other, mainly indices.
 
 `restored` trusts nothing: a state may come from a damaged or hostile file. Whatever could lead to a
 wrong index, an endless loop or a number that no calculation expects raises `StateError`, and
-memory is taken only for what the arrays of the state hold, and in a window for a place per sample in
-each column that has values.
+memory is taken only for what the arrays of the state hold, and in a window for a place per sample
+in each column that has values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
     "without_defaults",
 ]
 
-LARGEST_COUNT = 2**62  # of samples or batches in a stream: sums of two still fit into 64 bits
+LARGEST_COUNT = 2**53  # of samples or batches in a stream: doubles tell them apart
 # Of a sample: squares of targets and sums of weights must stay finite.
 LARGEST_TARGET = 1e150
 LARGEST_WEIGHT = 1e100

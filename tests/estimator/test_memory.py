@@ -104,7 +104,7 @@ TREES = [
 
 @pytest.mark.parametrize("name", TREES)
 def test_a_young_tree_is_small(name: str) -> None:
-    """It takes 2.5 kB pickled, 5 kB in a file and 7.3 kB in memory, with up to four samples.
+    """It takes 2.5 kB pickled, 5.1 kB in a file and 7.4 kB in memory, with up to four samples.
 
     What only a growth needs is given back: after a batch of 100, it holds its samples and its tree.
     """
@@ -112,14 +112,14 @@ def test_a_young_tree_is_small(name: str) -> None:
     for n in range(100):
         if n in (0, 1, 4):
             assert len(pickle.dumps(model, 5)) <= 2500
-            assert len(persistence.save_bytes(model)) <= 5000
-            assert model._raw_memory_usage <= 7300
+            assert len(persistence.save_bytes(model)) <= 5100
+            assert model._raw_memory_usage <= 7400
         x = {f"the feature {i}": rng.random() for i in range(n_features)}
         model.learn_one(x, rng.randrange(2))
     sample = 8 * (n_features + 3) + 4 * (n_features + 5)
     nodes = 200 * (32 + 4 + 5 * 8)
     assert model.n_nodes > 1
-    assert model._raw_memory_usage <= 7300 + 128 * (sample + 32) + nodes
+    assert model._raw_memory_usage <= 7400 + 128 * (sample + 32) + nodes
 
 
 @pytest.mark.filterwarnings("ignore:the model holds", "ignore:the model tells")

@@ -297,9 +297,9 @@ cdef class SharedTrees(Owner):
         number = np.zeros(self.n_nodes, np.int32)
         number[found] = np.arange(len(found))
         nodes = {name: values.take(found) for name, values in self.views().items()}
-        links = np.stack(
-            [nodes["feature"], number[nodes["left"]], number[nodes["right"]]], 1).astype(np.int32)
-        links[links[:, 0] < 0] = -1
+        inner = nodes["feature"] >= 0
+        children = [number[np.where(inner, nodes[name], 0)] for name in ("left", "right")]
+        links = np.where(inner, [nodes["feature"], *children], np.int32(-1)).T.copy()
         times, n_active, rows, slots = [], [], [], []
         for i in found[links[:, 0] < 0]:
             leaf = self.nodes[i].leaf
@@ -359,8 +359,8 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     cdef const double[:, ::1] rows = fields["rows"]
     cdef Node* here
     cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0
-    features = links.base[:, 0]
-    inner = features >= 0
+    inner = links.base[:, 0] >= 0
+    features, lefts, rights = np.where(inner, links.base.T, np.int32(-1))
     require(0 < n and n <= LARGEST_INT // 8 and n - np.count_nonzero(inner) == len(n_active)
             and np.sum(n_active, dtype=np.int64) == len(slots)
             and len(slots) <= LARGEST_INT // 8,
@@ -390,7 +390,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
         first += n_active[leaf]
         leaf += 1
     put_back({name: values[:n] for name, values in trees.views().items()}, {
-        **fields, "feature": features, "left": links.base[:, 1], "right": links.base[:, 2],
+        **fields, "feature": features, "left": lefts, "right": rights,
         "nominal": np.where(is_set, 0, nominal),    # sets are added one by one
     })
     sets, made = sets_in(fields, "SharedTrees"), {}     # ... and by number, an owner of each

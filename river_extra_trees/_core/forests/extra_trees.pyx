@@ -536,9 +536,9 @@ cdef class ExtraTrees(Ensemble):
         cdef int i
         cdef size_t size = super().__sizeof__()
         for small in self.small:
-            size += small.__sizeof__() + small.growth.n_bytes()
-        for group in self.groups:
-            size += group.__sizeof__() + group.growth.n_bytes()
+            size += small.growth.n_bytes()
+        for group in self.groups:       # whose own arrays each of them counts
+            size += group.growth.n_bytes()
             for i in range(group.room):
                 size += bytes_of_tree(&group.ready[i], &self.trees.kind)
         return size
