@@ -457,7 +457,7 @@ cdef class Schema:
         self.max_columns, self.next_search = fields["max_columns"], fields["next_search"]
         self.crowded = fields["crowded"]
         # A name of its own: `column` is an int of C, to which a float would be cut.
-        require(all([type(each) is int and 0 <= each < len(names) for each in freed])
+        require(all([type(each) is int and each >= 0 and each < len(names) for each in freed])
                 and all([a > b for a, b in zip(freed, freed[1:])]),
                 "Schema: the free columns do not descend")
         require(len(names) <= self.max_columns, "Schema: too many columns")
