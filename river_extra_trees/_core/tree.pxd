@@ -345,8 +345,8 @@ cdef inline void touch(Tree* tree, int leaf) noexcept nogil:
 cdef void clear(Tree* tree, int leaf) noexcept nogil
 cdef void fade_classes(Tree* tree, int leaf, double fading) noexcept nogil
 cdef void add_class(Tree* tree, int leaf, int code, double weight) noexcept nogil
-cdef void set_classes(Tree* tree, int leaf, double weight, const double* counts,
-                      int n_classes) noexcept nogil
+cdef void set_classes(Tree* tree, int leaf, double weight, const int* codes,
+                      const double* counts, int n_classes) noexcept nogil
 cdef void read_classes(const Tree* tree, int leaf, double* counts, int n_classes) noexcept nogil
 cdef void add_leaf(const Tree* tree, int leaf, double* weight, double* values) noexcept nogil
 cdef int majority(const Tree* tree, int leaf) noexcept nogil

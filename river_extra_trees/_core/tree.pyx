@@ -662,20 +662,20 @@ cdef void fade_classes(Tree* tree, int leaf, double fading) noexcept nogil:
         cell = tree.cells[cell].next
 
 
-cdef void set_classes(Tree* tree, int leaf, double weight, const double* counts,
-                      int n_classes) noexcept nogil:
-    """Set the weight of an empty leaf and of its first classes; others have weight 0."""
+cdef void set_classes(Tree* tree, int leaf, double weight, const int* codes,
+                      const double* counts, int n_classes) noexcept nogil:
+    """Set the weight of an empty leaf and of some classes; others have weight 0."""
     cdef int c, n = 0, code = -1
     for c in range(n_classes):
         if counts[c] != 0.0:
-            n, code = n + 1, c
+            n, code = n + 1, codes[c]
     tree.nodes[leaf].threshold = weight
     if n < 2:
         tree.nodes[leaf].left = code
         return
     for c in range(n_classes):
         if counts[c] != 0.0:
-            add_cell(tree, leaf, c, counts[c])
+            add_cell(tree, leaf, codes[c], counts[c])
 
 
 cdef void read_classes(const Tree* tree, int leaf, double* counts, int n_classes) noexcept nogil:

@@ -98,6 +98,7 @@ cdef class Window:
     cdef void sort(self) noexcept nogil
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
+    cdef void release_labels(self, const uint8_t* labels) noexcept nogil
     cdef int columns_of(self, int slot, int* columns) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1
     cdef int slot_at(self, int i) noexcept nogil

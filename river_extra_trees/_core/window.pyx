@@ -471,6 +471,14 @@ cdef class Window:
         self.keep_live()
         self.is_stale = True
 
+    cdef void release_labels(self, const uint8_t* labels) noexcept nogil:
+        """Free the slots of the sorted samples that have one of these labels."""
+        cdef uint8_t* gone = <uint8_t*>(self.merged + self.capacity)     # behind `leaf`
+        cdef int i
+        for i in range(self.n_sorted):
+            gone[self.by_arrival[i]] = labels[<int>self.target[self.by_arrival[i]]]
+        self.release(gone)
+
     cdef int columns_of(self, int slot, int* columns) noexcept nogil:
         """Write the columns in which a sample has a value, ascending; return their number."""
         cdef const uint64_t* lines = self.lines_of + slot * self.n_words

@@ -63,20 +63,27 @@ def labels_of(model: Any, nodes: Any) -> set[Any]:
 @pytest.mark.parametrize("n_labels", [6, 70])
 @pytest.mark.parametrize("name", WITH_WINDOWS)
 def test_labels_have_the_codes_of_the_naive_ones(name: str, n_labels: int) -> None:
-    """Stored samples hold labels; then those make room that no tree has, or the oldest."""
+    """Stored samples hold labels; then those make room that no tree has, or the oldest.
+
+    What forgetful trees retain holds none: it is as what trees have.
+    """
     model, naive = small(name, n_labels), Labels(n_labels)
     core = model._core
     n_freed = 0
     for x, y in passing(600, every=20 if n_labels < 9 else 2):
         windows = [core.window, *core.state().get("full", [])]
-        stored = {
+        stored = [
             core.labels.labels[int(window.sample(slot)[1])]
             for window in windows
             for slot in window.slots()
-        }
+        ]
+        n_retained = 0
+        if name.startswith("Forget"):
+            n_retained = core.window.n_sorted - (core.n_waiting and core.batch_size)
+        grown = labels_of(model, [n for t in model._trees() for n in t])
         before = set(naive.codes)
         try:
-            naive.learn(y, stored, labels_of(model, [n for t in model._trees() for n in t]))
+            naive.learn(y, {*stored[n_retained:]}, grown | {*stored[:n_retained]})
         except ValueError:
             with pytest.raises(ValueError, match=f"the label '{y}' is one too many"):
                 model.learn_one(x, y)
@@ -149,6 +156,29 @@ def test_labels_are_learned_in_a_long_life(name: str) -> None:
     assert n_right[0] > max(100, n_right[1] - 20)
     if name.startswith("Shrub"):
         assert n_right[1] > 100  # labels that are gone do not shorten the steps
+
+
+@pytest.mark.filterwarnings(f"ignore:{FULL}")
+@pytest.mark.parametrize("bagging", [False, True])
+@pytest.mark.parametrize("name", [name for name in SMALL if name.startswith("Forget")])
+def test_retained_samples_make_room_for_new_labels(name: str, bagging: bool) -> None:
+    """Trees that retain samples of all labels forget those of the labels that are the oldest."""
+    parameters: dict[str, Any] = {"batch_size": 10, "warm_size": 1000}  # they forget nothing else
+    if "Forest" in name:
+        parameters |= {"n_models": 7, "bagging": bagging}
+    model = crowded(CLASSES[name](seed=1, **parameters), n_labels=20)
+    for i in range(400):
+        x, y = {"a": i // 5, "b": i % 3}, f"y{i // 5}"
+        model.learn_one(x, y)
+        assert model.predict_proba_one(x)[y] > 0.0
+        if i % 30 == 4:
+            model._core.check()
+            model = persistence.load_bytes(persistence.save_bytes(model))
+    known = model._core.labels.labels
+    assert {f"y{k}" for k in range(70, 80)} < {*known}
+    window = model._core.window
+    assert {known[int(window.sample(slot)[1])] for slot in window.slots()} <= {*known} - {None}
+    assert max(model.retained_sizes) <= 10 * 100 * (10 if bagging else 1)
 
 
 def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:

@@ -18,11 +18,12 @@ cdef double published_score(Workspace work, double* removed) noexcept nogil:
     return stream_score(work, removed) if work.published == STREAM else forgetful_score(work)
 
 
-cdef double published_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
+cdef double published_impurity(Workspace work, const double* counts, int n,
+                               double weight) noexcept nogil:
     """Impurity of class weights; entropy in bits."""
     cdef double squares = 0.0, bits = 0.0, share
     cdef int code
-    for code in range(work.n_values):
+    for code in range(n):
         if work.criterion == GINI:
             squares += counts[code] * counts[code]
         elif counts[code] > 0.0:
@@ -35,7 +36,7 @@ cdef double impurity_of_leaf(Workspace work, int leaf) noexcept nogil:
     if work.criterion == VARIANCE:
         return squares_of(work.tree, leaf) / weight_of(work.tree, leaf)
     read_classes(work.tree, leaf, work.waiting, work.n_values)
-    return published_impurity(work, work.waiting, weight_of(work.tree, leaf))
+    return published_impurity(work, work.waiting, work.n_values, weight_of(work.tree, leaf))
 
 
 cdef double impurity_to_decrease(Workspace work, int leaf) noexcept nogil:
@@ -58,8 +59,8 @@ cdef double stream_score(Workspace work, double* removed) noexcept nogil:
     cdef Side* left = &work.left
     cdef Side* right = &work.right
     cdef double weight = work.node.weight
-    cdef double of_left = published_impurity(work, left.counts, left.weight)
-    cdef double of_right = published_impurity(work, right.counts, right.weight)
+    cdef double of_left = published_impurity(work, left.counts, work.n_classes, left.weight)
+    cdef double of_right = published_impurity(work, right.counts, work.n_classes, right.weight)
     removed[0] = (work.impurity_before - right.weight / weight * of_right
                   - left.weight / weight * of_left)
     return -right.weight * of_right - left.weight * of_left
@@ -73,7 +74,7 @@ cdef double forgetful_score(Workspace work) noexcept nogil:
     cdef int code
     if work.criterion == ENTROPY:
         of_left = of_right = 0.0
-    for code in range(work.n_values):
+    for code in range(work.n_classes):
         p, q = left.counts[code] / left.weight, right.counts[code] / right.weight
         if work.criterion == GINI:
             of_left -= p * p

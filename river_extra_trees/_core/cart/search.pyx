@@ -62,8 +62,8 @@ cdef inline void begin_scan(Workspace work) noexcept nogil:
     work.right.weight, work.right.score = work.node.weight, work.node.score
     work.right.copies = work.node.copies
     if work.criterion != VARIANCE:
-        memset(work.left.counts, 0, work.n_values * sizeof(double))
-        memcpy(work.right.counts, work.node.counts, work.n_values * sizeof(double))
+        memset(work.left.counts, 0, work.n_classes * sizeof(double))
+        memcpy(work.right.counts, work.node.counts, work.n_classes * sizeof(double))
 
 
 cdef inline void move_class(Workspace work, int code, double mass) noexcept nogil:
@@ -298,7 +298,7 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
                          missing_left, best)
             first, run, mixed, copies = code, 0.0, False, 0
         elif code != first and not mixed:
-            memset(work.waiting, 0, work.n_values * sizeof(double))
+            memset(work.waiting, 0, work.n_classes * sizeof(double))
             work.waiting[first] = run
             mixed = True
     move_waiting(work, first, run, mixed, copies)
@@ -317,7 +317,7 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     cdef const int* codes = work.code
     cdef const int* copies = work.copies
     cdef int* left_counts = work.whole_counts
-    cdef int* counts = left_counts + work.n_values        # of both sides
+    cdef int* counts = left_counts + work.n_classes        # of both sides
     cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered, is_ahead
     cdef int k = ranked[0], code = codes[k], first = code, i, of_left, of_right
     cdef int64_t left = <int64_t>work.left.weight, right = <int64_t>work.right.weight, mass
@@ -327,7 +327,7 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     # Gini, per class: the sum of left^2, and that of right^2 - left^2 = both (both - 2 left).
     cdef int64_t squares = <int64_t>left_score, more = <int64_t>right_score - squares
     cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
-    for i in range(work.n_values):
+    for i in range(work.n_classes):
         left_counts[i] = <int>work.left.counts[i]
         counts[i] = left_counts[i] + <int>work.right.counts[i]
     for i in range(n - 1):
@@ -375,7 +375,7 @@ cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
     if not mixed:
         move_class(work, first, run)
         return
-    for code in range(work.n_values):
+    for code in range(work.n_classes):
         if work.waiting[code] > 0.0:
             move_class(work, code, work.waiting[code])
 
@@ -384,7 +384,7 @@ cdef void try_bit(Workspace work, int column, Candidate* best) noexcept nogil:
     """Try the only threshold of a column with two values."""
     cdef int code, low, n_low = 0, bit = work.bit[column]
     begin_scan(work)
-    for code in range(work.n_values):
+    for code in range(work.n_classes):
         low = <int>work.node.counts[code] - work.high[code * 8 * work.n_bytes + bit]
         n_low += low
         if low > 0:
@@ -416,7 +416,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
     cdef int present = task.end - n_missing, i, j, missing_left
     for missing_left in range(2 if n_missing else 1):
         if work.unit_weights:
-            memset(work.waiting, 0, work.n_values * sizeof(double))
+            memset(work.waiting, 0, work.n_classes * sizeof(double))
         i = task.start
         while i < present:
             j = first_behind(work, task, column, i, present)
@@ -481,20 +481,21 @@ cdef inline double sum_past(Workspace work, const Entries* past, int* place, dou
                             double* weight) noexcept nogil:
     """The sum of the earlier targets of a value, whose entries begin at `place`; go behind them."""
     cdef double total = 0.0
+    cdef int label = 0 if work.criterion == VARIANCE else work.labels[top]
     cdef const Entry* entry
     while place[0] < past.n and past.first[place[0]].code == code:
         entry = &past.first[place[0]]
         weight[0] += entry.weight
         if work.criterion == VARIANCE:
             total += entry.total - entry.weight * work.mean
-        elif entry.label == top:
+        elif entry.label == label:
             total += entry.weight
         place[0] += 1
     return total
 
 
 cdef int top_class(Workspace work) noexcept nogil:
-    return 0 if work.criterion == VARIANCE else first_largest(work.node.counts, work.n_values)
+    return 0 if work.criterion == VARIANCE else first_largest(work.node.counts, work.n_classes)
 
 
 cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
@@ -525,7 +526,7 @@ cdef void try_groups(Workspace work, const Task* task, int column,
     cdef const int* ranked = with_missing(work, task, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), top = top_class(work)
-    cdef int i = task.start, j, k, c, n_values = work.n_values, drawn = -1
+    cdef int i = task.start, j, k, c, n_values = work.n_classes, drawn = -1
     cdef double total, weight, mass, target
     cdef double[N_CUTS] weights
     cdef int64_t[N_CUTS] copies
@@ -790,7 +791,8 @@ cdef void consider(Workspace work, int column, double threshold, int nominal, bi
 cdef double node_score(Workspace work) noexcept nogil:
     """The score of the node without a split, on the scale of `consider`."""
     if work.published != NONE and work.criterion != VARIANCE:
-        return -work.node.weight * published_impurity(work, work.node.counts, work.node.weight)
+        return -work.node.weight * published_impurity(
+            work, work.node.counts, work.n_classes, work.node.weight)
     if work.criterion == GINI:
         return work.node.score / work.node.weight
     if work.criterion == ENTROPY:

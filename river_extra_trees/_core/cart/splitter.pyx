@@ -10,11 +10,12 @@ from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from ..schema cimport MAX_LABELS
 from ..table cimport AHEAD
 from ..split cimport ENTROPY, GINI, VALUES, VARIANCE, Candidate, Split, goes_left
 from ..tree cimport (
-    Rows, learn_number, n_nodes_of, read_classes, reserve_cells, reserve_pairs, rows_of,
-    send_missing, set_classes, split_leaf, walk_rows, weight_of,
+    Rows, learn_number, n_nodes_of, reserve_cells, reserve_pairs, rows_of, send_missing,
+    set_classes, split_leaf, walk_rows, weight_of,
 )
 from .published cimport impurity_of_leaf, impurity_to_decrease
 from .search cimport (
@@ -24,6 +25,13 @@ from .search cimport (
 from .workspace cimport (
     FEW_SAMPLES, FORGETFUL, LISTED, NONE, STREAM, TABLE, Entry, Side, Task,
 )
+
+cdef extern from "../bits.h":
+    int lowest_bit(uint64_t word) nogil
+
+cdef enum:
+    MANY_CLASSES = 16       # of so many, a node numbers those that it has
+    WORDS = MAX_LABELS // 64
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
 cdef dict SPLITTERS = {"best": False, "random": True}
@@ -262,6 +270,9 @@ cdef void number_samples(Workspace work) noexcept nogil:
         work.mass[k] = work.window.weight[slot] * copies
         if work.criterion != VARIANCE:
             work.code[k] = <int>work.target[k]
+    work.n_classes = work.n_values
+    for g in range(work.n_values):
+        work.labels[g] = g
     if work.n_sparse:
         list_entries(work)
     work.n_bytes = work.n_chosen // 8 + 1
@@ -394,6 +405,8 @@ cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
     """Split one leaf if a split is found, and add the children that may be split as tasks."""
     cdef Task left, right
     left.is_open = right.is_open = False
+    if work.n_values >= MANY_CLASSES:
+        number_classes(work, &task)
     if work.n_bits:
         count_high(work, &task)
     drop_constant(work, &task)
@@ -501,7 +514,7 @@ cdef bint varies(Workspace work, const Task* task, int column) noexcept nogil:
     cdef int code, i
     cdef int64_t n_high = 0
     if work.bit[column] >= 0:
-        for code in range(work.n_values):
+        for code in range(work.n_classes):
             n_high += work.high[code * 8 * work.n_bytes + work.bit[column]]
         return 0 < n_high < task.copies
     if not is_ranked(work, task):
@@ -526,7 +539,7 @@ cdef void count_high(Workspace work, const Task* task) noexcept nogil:
     cdef Py_ssize_t byte
     cdef const uint8_t* bits
     cdef uint64_t* counters
-    memset(work.high, 0, 8 * work.n_values * work.n_bytes * sizeof(int))
+    memset(work.high, 0, 8 * work.n_classes * work.n_bytes * sizeof(int))
     for i in range(task.start, task.end):
         k = work.samples[i]
         copies += work.copies[k]
@@ -544,12 +557,32 @@ cdef void flush_counters(Workspace work) noexcept nogil:
     """Add the counters of 8 bits to `high`, and reset them."""
     cdef Py_ssize_t i, j
     cdef uint64_t counters
-    for i in range(work.n_values * work.n_bytes):
+    for i in range(work.n_classes * work.n_bytes):
         counters = work.counters[i]
         if counters:
             work.counters[i] = 0
             for j in range(8):
                 work.high[8 * i + j] += (counters >> (8 * j)) & 255
+
+
+cdef void number_classes(Workspace work, const Task* task) noexcept nogil:
+    """Number the classes of a node, in the order of their codes."""
+    cdef uint64_t[WORDS] marks
+    cdef int i, word, code
+    memset(marks, 0, (work.n_values + 63) // 64 * sizeof(uint64_t))
+    for i in range(task.start, task.end):
+        code = <int>work.target[work.samples[i]]
+        marks[code >> 6] |= <uint64_t>1 << (code & 63)
+    work.n_classes = 0
+    for word in range((work.n_values + 63) // 64):
+        while marks[word]:
+            code = 64 * word + lowest_bit(marks[word])
+            marks[word] &= marks[word] - 1
+            work.labels[work.n_classes] = code
+            work.number_of[code] = work.n_classes
+            work.n_classes += 1
+    for i in range(task.start, task.end):
+        work.code[work.samples[i]] = work.number_of[<int>work.target[work.samples[i]]]
 
 
 cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
@@ -559,18 +592,13 @@ cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
     if work.criterion == VARIANCE:
         centre(work, task)
         return
-    node.copies, node.score = task.copies, 0.0
-    if task.is_new:
-        node.weight = weight_of(work.tree, task.node)
-        read_classes(work.tree, task.node, node.counts, work.n_values)
-    else:                           # the statistics may include earlier samples
-        node.weight = 0.0
-        memset(node.counts, 0, work.n_values * sizeof(double))
-        for i in range(task.start, task.end):
-            node.weight += work.mass[work.samples[i]]
-            node.counts[work.code[work.samples[i]]] += work.mass[work.samples[i]]
+    node.copies, node.score, node.weight = task.copies, 0.0, 0.0
+    memset(node.counts, 0, work.n_classes * sizeof(double))
+    for i in range(task.start, task.end):   # those of the leaf may include earlier samples
+        node.weight += work.mass[work.samples[i]]
+        node.counts[work.code[work.samples[i]]] += work.mass[work.samples[i]]
     work.tie = TIE * node.weight if work.published == NONE else 0.0
-    for code in range(work.n_values):
+    for code in range(work.n_classes):
         if work.criterion == GINI:
             node.score += node.counts[code] * node.counts[code]
         else:
@@ -614,7 +642,6 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
     right.node = left.node ^ 1
     if work.published == STREAM:
         work.tree.impurities[left.node >> 1] = impurity
-    left.is_new = right.is_new = True
     left.start, right.end = task.start, task.end
     fill_children(work, task, best, left, right)
     left.n_active = right.n_active = task.n_active
@@ -676,8 +703,8 @@ cdef void fill_classes(Workspace work, const Task* task, Task* left, Task* right
     cdef double mass
     child[0], child[1] = right.node, left.node
     counts[0], counts[1] = work.right.counts, work.left.counts
-    memset(counts[0], 0, work.n_values * sizeof(double))
-    memset(counts[1], 0, work.n_values * sizeof(double))
+    memset(counts[0], 0, work.n_classes * sizeof(double))
+    memset(counts[1], 0, work.n_classes * sizeof(double))
     weights[0] = weights[1] = 0.0
     for i in range(task.start, task.end):
         k = work.samples[i]
@@ -689,10 +716,11 @@ cdef void fill_classes(Workspace work, const Task* task, Task* left, Task* right
     left.copies = copies
     for side in range(2):
         n_classes = 0
-        for code in range(work.n_values):
+        for code in range(work.n_classes):
             n_classes += counts[side][code] > 0.0
         varies[side] = n_classes > 1
-        set_classes(work.tree, child[side], weights[side], counts[side], work.n_values)
+        set_classes(work.tree, child[side], weights[side], work.labels, counts[side],
+                    work.n_classes)
 
 
 cdef void fill_numbers(Workspace work, const Task* task, Task* left, Task* right,

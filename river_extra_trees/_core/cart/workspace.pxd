@@ -49,7 +49,6 @@ cdef struct Task:           # a leaf that samples reach, and which may be one to
     bint is_open            # whether it may be split; before `make_tasks`, whether targets differ
     int n_active            # columns[:n_active] contains all full columns that may vary in the leaf
     int64_t copies          # number of copies of its samples in all
-    bint is_new             # created in this call: its statistics are those of its samples
 
 cdef struct Side:           # statistics of one side of a candidate split, or of a whole node
     double weight
@@ -77,6 +76,7 @@ cdef class Workspace(Owner):
     cdef Tree* tree
     cdef const Kind* kind               # of the tree
     cdef int n_values                   # number of known classes, or 2
+    cdef int n_classes                  # number of classes of the node, see `labels`
     cdef double step                    # number of the batch, for the statistics
     cdef Rng rng
     cdef int max_features
@@ -103,7 +103,7 @@ cdef class Workspace(Owner):
     cdef double* mass                   # weight x copies
     cdef double* centred                # target minus the mean of the node (variance)
     cdef int* copies
-    cdef int* code                      # code of the class (classes only)
+    cdef int* code                      # number of the class in the node (classes only)
     cdef int* slot_of                   # slot of the window
     cdef uint8_t* goes_left             # side of the current split
     cdef uint8_t* bits                  # n_bytes each: a bit per two-valued column, 1: high value
@@ -133,7 +133,10 @@ cdef class Workspace(Owner):
     cdef int n_found
     cdef double* sparse_values          # per sample: its value in the column `loaded`, or NaN
     cdef int* sparse_ranked             # as a row of `ranked`
-    # Per class or side.
+    # Per class of the node, or side. If many classes are known, a node numbers those that it has:
+    # its time depends on these.
+    cdef int* labels                    # the code of each class
+    cdef int* number_of                 # its inverse, per code
     cdef double* counts                 # 3 x classes: memory of the counts of the sides below
     cdef int* whole_counts              # 2 x classes: left and total counts in `scan_whole`
     cdef double* cut_counts             # N_CUTS x classes: of the samples between two cuts, or sums

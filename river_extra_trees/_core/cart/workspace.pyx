@@ -44,6 +44,8 @@ cdef class Workspace(Owner):
         self.copies = <int*>carve(&end, n, sizeof(int))
         self.code = <int*>carve(&end, n, sizeof(int))
         self.whole_counts = <int*>carve(&end, product(2, n_classes), sizeof(int))
+        self.labels = <int*>carve(&end, n_classes, sizeof(int))
+        self.number_of = <int*>carve(&end, n_classes, sizeof(int))
         self.slot_of = <int*>carve(&end, n, sizeof(int))
         self.range_of_slot = <int*>carve(&end, n_slots, sizeof(int))
         self.sample_of = <int*>carve(&end, n_slots, sizeof(int))

@@ -17,6 +17,7 @@ from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..tree cimport Tree, learn, majority, mean_of, plant, trim, walk_slot
 from ..trees cimport Trees
+from ..window cimport Window
 from .forest cimport Forest
 
 from ..state import LARGEST_COUNT, fields_of, require
@@ -90,6 +91,17 @@ cdef class Retained(Owner):
             self.slots[kept] = self.slots[i]
             self.counts[kept] = left
             kept += left > 0
+        self.n = kept
+
+    cdef void forget_labels(self, Window window, const uint8_t* gone) noexcept nogil:
+        """Forget the samples that have one of these labels."""
+        cdef int i, kept = 0
+        for i in range(self.n):
+            if gone[<int>window.target[self.slots[i]]]:
+                self.total -= self.counts[i]
+                continue
+            self.slots[kept], self.counts[kept] = self.slots[i], self.counts[i]
+            kept += 1
         self.n = kept
 
     def samples(self):
@@ -171,6 +183,26 @@ cdef class ForgetfulForest(Forest):
     cdef int reserve(self, int n_labels) except -1 nogil:
         self.reserve_answers(self.n_gathered() + 1)
         return Forest.reserve(self, n_labels)
+
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        """Only samples that trees have yet to learn hold their labels; retained ones are met."""
+        cdef int i, label, first = self.window.n_sorted
+        if self.n_waiting and self.n_batches:
+            first -= self.batch_size
+        for i in range(self.window.size):
+            label = <int>self.window.target[self.window.slot_at(i)]
+            met[label] = True
+            held[label] |= i >= first
+        self.trees.mark_classes(met)
+        return 0
+
+    cdef void forget_labels(self, const uint8_t* gone) noexcept:
+        """Forget the retained samples of these labels, too."""
+        cdef Retained retained
+        for retained in self.retained:
+            retained.forget_labels(self.window, gone)
+        self.window.release_labels(gone)
+        Forest.forget_labels(self, gone)
 
     cdef int n_gathered(self) noexcept nogil:
         return self.window.n_fresh
