@@ -437,6 +437,7 @@ class NaiveNumberForest(NaiveExtraTrees):
     STACK_DECAY, PRIOR, FIRST_STACK = 0.999, 30.0, 10
     CHAIN_SHARE, CHAIN_WEIGHT, CHAIN_PRIOR, CLIP = 0.005, 0.02, 10.0, 6.0
     FARTHEST, FIRST_BOUND, BOUND_MEMORY = 20.0, 30, 1000
+    FIRST_LATE = 50  # targets from which late ones without a question teach weights
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -587,6 +588,12 @@ class NaiveNumberForest(NaiveExtraTrees):
         squared = (np.array(self.answers) - targets[:, None]) ** 2
         running = np.maximum(fade @ squared / fade.sum(), 1e-300)
         logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, self.WORST)
+        if self.is_of_question or len(self.samples) > self.FIRST_LATE:
+            self.learn_members(logs)
+        self.learn_chain(both, d, targets)
+
+    def learn_members(self, logs: Values) -> None:
+        """The weights of the members, from the logs of their densities."""
         raised = self.members * np.exp(0.5 * self.step * (logs - logs.max()))
         self.past = self.past + (self.members - self.past) / min(
             len(self.answers), self.PAST_MEMORY
@@ -596,7 +603,6 @@ class NaiveNumberForest(NaiveExtraTrees):
         claims = np.array([*of_windows, of_windows.mean()])
         claims *= of_past * len(claims) * self.past + 1.0 - of_past
         self.members = self.shared(raised, self.SHARE * self.step, claims)
-        self.learn_chain(both, d, targets)
 
     def learn_chain(self, both: Values, d: Values, targets: Values) -> None:
         self.chained.append(both)

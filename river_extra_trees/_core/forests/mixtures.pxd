@@ -85,6 +85,7 @@ errors come in bouts; if that of the question alone, q would go on for D samples
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means. The share s and the .7 are multiplied by (1 + D)^(-1/2).
+Among the first FIRST_LATE + 1 targets, those without a question change no w_k.
 
 What belongs to one row is in memory of the caller, `scratch_of` doubles, so that several threads
 can predict rows.

@@ -195,6 +195,7 @@ cdef class ClassPool(Part):
 
 cdef enum:
     LARGEST_MIXTURE = 1 << 12   # groups: the number of cells of A fits into 32 bits
+    FIRST_LATE = 50         # targets from which late ones without a question teach weights
     FIRST_BOUND = 30            # targets before the first one that is bounded
     BOUND_MEMORY = 1000         # of their mean and variance
 
@@ -376,6 +377,8 @@ cdef class NumberMixture(Part):
         for k in range(n):
             self.scratch[k] = log_density(&self.errors[k], target - answers[k], self.n_errors)
             best = max(best, self.scratch[k])
+        if self.n_targets <= FIRST_LATE and not pace.is_of_question:
+            return      # what young members say of the neighbours of a late sample tells little
         for k in range(n):
             self.past[k] += (self.weights[k] - self.past[k]) / memory
             self.weights[k] *= exp(0.5 * pace.step * (self.scratch[k] - best))

@@ -19,7 +19,7 @@ from tests.tools.crowded import crowded
 Pair = tuple[dict[str, Any], Any]
 
 
-@pytest.mark.parametrize("delay", [1, 7, 30])
+@pytest.mark.parametrize("delay", [1, 7, 70])
 @pytest.mark.parametrize("regression", [False, True])
 def test_same_as_naive(regression: bool, delay: int) -> None:
     """Every row is asked; some labels come at once, others late, a few never.
@@ -45,7 +45,7 @@ def test_same_as_naive(regression: bool, delay: int) -> None:
         if len(waiting) > delay:
             learn(core, naive, waiting.pop(0))
     assert core.questions.delay == pytest.approx(naive.delay)
-    assert 0.4 * delay < naive.delay < 1.2 * delay
+    assert 0.2 * delay < naive.delay < 1.2 * delay
     assert len(core.questions.state()["rows"]) == len(naive.questions) > 10
 
 
@@ -137,6 +137,14 @@ def test_the_delay_is_followed_from_the_first_label(task: str) -> None:
     for x, y in pairs:  # without questions, nothing tells that labels are late
         asked.learn_one(x, y)
     assert asked._core.questions.delay == 0.0
+
+
+def test_the_first_late_targets_weigh_no_member() -> None:
+    """Among the first 51, those whose question had no answer say little of what comes late."""
+    pairs, model = stream_of("regression", 160), model_of("regression")
+    for n in (51, 60):
+        weights = late(copy.deepcopy(model), pairs[: 80 + n], delay=80).window_weights
+        assert (len(set(weights.values())) == 1) == (n == 51)
 
 
 @tasks
