@@ -225,7 +225,7 @@ cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nog
                 (<LinearModels>forest.models_of(tree)).at_rows(
                     rows.leaves + tree, rows.values, 1, 1, forest.schema.n_columns, &slope)
                 rows.slopes[tree] = slope
-            answer(forest, rows, group, g, tree, rows.leaves[tree], 0, slope)
+            answer(forest, rows, group, g, tree, rows.leaves + tree, &slope, 0, 1)
         return 0
     for tree in range(first, stop):
         target = rows.targets[0]
@@ -266,8 +266,10 @@ cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
         if forest.regression:
             (<LinearModels>forest.models_of(tree)).at_rows(
                 leaves, rows.values + i, rows.stride, stop - i, forest.schema.n_columns, slopes)
+        if not rows.n_learned:
+            return answer(forest, rows, group, g, tree, leaves, slopes, 0, rows.n)
         for k in range(stop - i):
-            answer(forest, rows, group, g, tree, leaves[k], i + k, slopes[k])
+            answer(forest, rows, group, g, tree, leaves + k, slopes + k, i + k, 1)
             if is_learned(rows, i + k):
                 target = rows.targets[i + k]
                 if forest.regression:
@@ -307,24 +309,33 @@ cdef inline int64_t next_change(ExtraTrees forest, Group group, int tree, int64_
     return found
 
 
-cdef inline int answer(ExtraTrees forest, Pass* rows, Group group, int g, int tree, int leaf,
-                       int i, double slope) except -1 nogil:
-    """Store the prediction of a tree for row i, with the slope of its linear model."""
+cdef inline int answer(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
+                       const int* leaves, const double* slopes, int first,
+                       int n) except -1 nogil:
+    """Store the predictions of a tree for n rows, with the slopes of its linear models."""
+    cdef int i, width = rows.width, n_trees = group.n
     cdef Answers* found
     cdef const Tree* this = &forest.trees.trees[tree]
+    cdef double* answers
     if forest.regression:
-        answer_number(this, leaf, slope, answers_of(rows, tree, i))
+        answers = answers_of(rows, tree, first)
+        for i in range(n):
+            answer_number(this, leaves[i], slopes[i], answers + 2 * i)
         return 0
     if not rows.is_shared:      # all trees so far have added theirs
-        add_shares(this, leaf, group.n, rows.width, answers_of(rows, g, i))
+        answers = answers_of(rows, g, first)
+        for i in range(n):
+            add_shares(this, leaves[i], n_trees, width, answers)
+            answers += width
         return 0
     found = &rows.trees[tree]
-    if found.n + rows.width > found.capacity:
-        found.shares = <ClassShare*>resized(
-            found.shares, max(2 * (found.n + rows.width), <size_t>AHEAD), sizeof(ClassShare))
-        found.capacity = max(2 * (found.n + rows.width), <size_t>AHEAD)
-    found.n += list_shares(this, leaf, group.n, rows.width, found.shares + found.n)
-    found.ends[i] = found.n
+    for i in range(n):
+        if found.n + width > found.capacity:
+            found.shares = <ClassShare*>resized(
+                found.shares, max(2 * (found.n + width), <size_t>AHEAD), sizeof(ClassShare))
+            found.capacity = max(2 * (found.n + width), <size_t>AHEAD)
+        found.n += list_shares(this, leaves[i], n_trees, width, found.shares + found.n)
+        found.ends[first + i] = found.n
     return 0
 
 
