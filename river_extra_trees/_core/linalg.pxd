@@ -28,6 +28,7 @@ products of u = (1, v - origin), with sample weights and prior: lower triangle b
 cdef enum:
     MAX_REGRESSORS = 64     # further numeric features are used for splits only
     BATCH_SIZE = 8          # regressions that are factorised at once
+    RUN = 16                # samples that are added together
 
 cdef extern from *:
     """

@@ -6,6 +6,12 @@ Equations and sections are those of Anagnostopoulos and Gramacy (2013).
 from libc.math cimport log
 from libc.string cimport memcpy, memset
 
+cdef extern from "regressors.h":
+    void move_means(double* means, const double* values, int n, bint are_heavier, double share,
+                    double rest, double factor, double* steps, double* products) nogil
+    void add_products(double* cells, int size, const double* steps, const double* factors, int n,
+                      int width) nogil
+
 cdef double LARGEST_SLOPE = 1e200       # products with features are finite
 cdef double NO_PRIOR = 0.0
 
@@ -24,68 +30,62 @@ cdef int scratch_size(int n_regressors) noexcept nogil:
 
 # --- Rows -----------------------------------------------------------------------------------
 
-cdef inline void combine(const LeafModel* model, double* row, const double* others,
-                         const double* addend, double share, double added) noexcept nogil:
-    """Equation (3): add samples with total weight `added` and means `others` to a regression row.
-
-    `addend` times `share` are their products about these means; NULL stands for zeros. The new
-    means are computed from those of the heavier set, because the rounding errors of means far away
-    would remain after nearly all of their weight has decayed.
-    """
-    cdef int size = model.n_regressors + 1, i, j
-    cdef double* means = row + 1
-    cdef double* products = row + 1 + size
-    cdef double* step = model.scratch
-    cdef double before = row[0], part, factor
-    row[0] += added
-    part = added / row[0]
-    for i in range(size):
-        step[i] = others[i] - means[i]
-        if added <= before:
-            means[i] += part * step[i]
-        else:
-            means[i] = others[i] - before / row[0] * step[i]
-    for i in range(size):
-        factor = part * before * step[i]
-        if addend == NULL:
-            add_multiple(products, factor, step, i + 1)
-        else:
-            for j in range(i + 1):
-                products[j] += share * addend[j] + factor * step[j]
-            addend += i + 1
-        products += i + 1
-
-
 cdef void add_sample(const LeafModel* model, double* row, const double* v,
                      double weight) noexcept nogil:
     """Add a sample v = (regressors, target) or (class code): equation (4), about the means."""
-    if model.multinomial:
-        row[0] += weight
-        row[1 + <int>v[model.n_regressors]] += weight       # a + z, section 3.1
-    elif row[0] + weight > 0.0:
-        combine(model, row, v, NULL, 0.0, weight)
+    add_samples(model, row, v, NULL, 1, &weight)
 
 
 cdef void add_samples(const LeafModel* model, double* row, const double* v, const int* slots, int n,
                       const double* weights) noexcept nogil:
-    """Add samples: that in slot slots[i] has its v at v + slot * (q + 1), weight weights[slot]."""
-    cdef Py_ssize_t size = model.n_regressors + 1
-    cdef int i
+    """Add samples: that in slot slots[i] has its v at v + slot * (q + 1), weight weights[slot].
+
+    If there are no `slots`, sample i is in slot i. Several samples are added to a cell at a time.
+    """
+    cdef double[RUN * (MAX_REGRESSORS + 2)] steps, factors
+    cdef Py_ssize_t size = model.n_regressors + 1, slot
+    cdef int width = <int>(size + 1) // 2 * 2, i, n_read = 0
+    cdef double before
     for i in range(n):
-        add_sample(model, row, v + slots[i] * size, weights[slots[i]])
+        slot = i if slots == NULL else slots[i]
+        before = row[0]
+        row[0] += weights[slot]
+        if model.multinomial:
+            # a + z, section 3.1
+            row[1 + <int>v[slot * size + model.n_regressors]] += weights[slot]
+            continue
+        if row[0] > 0.0:
+            move_means(row + 1, v + slot * size, <int>size, weights[slot] <= before,
+                       weights[slot] / row[0], before / row[0], weights[slot] / row[0] * before,
+                       steps + n_read * width, factors + n_read * width)
+            n_read += 1
+        if n_read == RUN or i == n - 1:
+            add_products(row + 1 + size, <int>size, steps, factors, n_read, width)
+            n_read = 0
 
 
 cdef void merge(const LeafModel* model, double* row, const double* other,
                 double share) noexcept nogil:
     """Add `share` times other statistics to a row: equation (3)."""
-    cdef int i
+    cdef double[MAX_REGRESSORS + 2] steps, factors
+    cdef int size = model.n_regressors + 1, i, j
+    cdef double before = row[0], part
+    cdef double* products = row + 1 + size
     if share * other[0] <= 0.0:
         return
     if model.multinomial:
         for i in range(model.width):
             row[i] += share * other[i]
-    else:
-        combine(model, row, other + 1, other + 2 + model.n_regressors, share, share * other[0])
+        return
+    row[0] += share * other[0]
+    part = share * other[0] / row[0]
+    move_means(row + 1, other + 1, size, share * other[0] <= before, part, before / row[0],
+               part * before, steps, factors)
+    other += 1 + size
+    for i in range(size):
+        for j in range(i + 1):
+            products[j] += share * other[j] + factors[i] * steps[j]
+        products, other = products + i + 1, other + i + 1
 
 
 cdef void scale(const LeafModel* model, double* row, double factor) noexcept nogil:

@@ -25,20 +25,6 @@ cdef inline void follow_moments(double* mean, double* squares, double value, dou
     follow_mean(mean, value, weight, total)
     squares[0] += weight * delta * (value - mean[0])
 
-cdef inline void follow_all(double* means, double* squares, const double* values, int n,
-                            double weight, double total) noexcept nogil:
-    """Add a value to each of n such pairs with one total; two are stored at once, for SIMD."""
-    cdef double share = weight / total, first, second
-    cdef int j
-    for j in range(0, n - 1, 2):
-        first, second = values[j] - means[j], values[j + 1] - means[j + 1]
-        means[j], means[j + 1] = means[j] + first * share, means[j + 1] + second * share
-        first = squares[j] + weight * first * (values[j] - means[j])
-        second = squares[j + 1] + weight * second * (values[j + 1] - means[j + 1])
-        squares[j], squares[j + 1] = first, second
-    if n & 1:
-        follow_moments(means + n - 1, squares + n - 1, values[n - 1], weight, total)
-
 cdef inline void join_moments(double* mean, double* squares, double weight, double other_mean,
                               double other_squares, double other_weight) noexcept nogil:
     """Add the moments of other values to those of values with the total `weight`."""

@@ -18,7 +18,6 @@ that a column says nothing.
 
 cimport cython
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
 
 from ..rng cimport Rng
 from ..split cimport ENTROPY, VARIANCE, Candidate, Split
@@ -37,12 +36,6 @@ cdef struct Side:           # statistics of the samples on one side of a candida
     double* counts          # weight per segment; in a regression one sum of whole targets
     int n
 
-cdef inline float float_at(const uint8_t* at) noexcept nogil:
-    """A float of a row. Rows also hold bytes, so it may not be aligned."""
-    cdef float value
-    memcpy(&value, at, sizeof(float))
-    return value
-
 cdef class Candidates(LaneRows):
     cdef readonly int min_samples_leaf
     cdef Rng rng
@@ -50,6 +43,7 @@ cdef class Candidates(LaneRows):
     cdef bint is_listed                 # codes, targets and weights are those of the task
     cdef Candidate best                 # of a visited lane; wide: of all so far
     cdef bint is_judged                 # whether what columns tell is summed up
+    cdef bint has_counts                # `node_values` has counted the present values
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
     cdef int total                      # sum of the whole targets
@@ -83,8 +77,11 @@ cdef class Candidates(LaneRows):
     cdef bint is_nominal(self, int lane) noexcept nogil
     cdef void visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil
+    cdef void number_column(self, int k) noexcept nogil
+    cdef void number_lane(self, int lane) noexcept nogil
+    cdef void count_values(self) noexcept nogil
     cdef const double* own_targets(self) noexcept nogil
-    cdef void visit_value(self, int column, int n, int number) noexcept nogil
+    cdef void visit_value(self, int column, int n, int sample) noexcept nogil
     cdef void visit_cut(self, int column, int n) noexcept nogil
     cdef void fill_sides(self, int n, int number, int cut, int top) noexcept nogil
     cdef int top_segment(self) noexcept nogil
@@ -105,11 +102,6 @@ cdef class Candidates(LaneRows):
             side.counts[0] += self.weights[i] * self.targets[i]
         else:
             side.counts[self.codes[i]] += self.weights[i]
-
-    @cython.final
-    cdef inline bint are_counts(self) noexcept nogil:
-        """Whether all weights are 1 and the sums of a side are counts of samples."""
-        return self.is_plain and self.criterion != VARIANCE
 
     @cython.final
     cdef inline void clear_sides(self) noexcept nogil:

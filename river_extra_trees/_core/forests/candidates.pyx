@@ -1,13 +1,14 @@
 """The candidates of the columns of a node that are visited one by one. See the header."""
 
-from libc.math cimport INFINITY, log, sqrt
+from libc.math cimport INFINITY, NAN, log, sqrt
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 
 from ..rng cimport below
 from ..shares cimport first_largest
-from ..split cimport ONE_VALUE, VALUES
+from ..split cimport NO_VALUE, ONE_VALUE, VALUES
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
-from .lane_rows cimport LEAST_EVIDENCE
+from .lane_rows cimport GATHERED, LEAST_EVIDENCE, float_at
 
 cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
 
@@ -60,13 +61,13 @@ cdef class Candidates(LaneRows):
         """Find the best candidate of a lane."""
         cdef int column = self.of_lanes[lane].column, n = self.task.n
         self.list_samples()
-        self.read_lane(lane)
         self.best.split.feature = -1
         if self.nominal[column]:
-            self.number_values(n)
+            self.number_lane(lane)
             self.judge(lane)
             self.visit_nominal(column, n)
         else:
+            self.read_lane(lane)
             self.visit_numeric(column, n, float_at(self.thresholds + self.byte_of(lane)))
         self.scores[lane] = -INFINITY
         if self.best.split.feature >= 0:
@@ -92,8 +93,10 @@ cdef class Candidates(LaneRows):
     cdef void judge(self, int lane) noexcept nogil:
         """Sum up what a nominal column, whose values have numbers, tells beyond chance."""
         if self.is_judged and self.has_others():
-            self.surplus[lane] += self.node_values.surplus(
-                self.spare, self.weights, self.codes, self.own_targets())
+            self.surplus[lane] += (
+                self.node_values.surplus_of_counts(self.own, self.task.n_segments)
+                if self.has_counts else self.node_values.surplus(
+                    self.spare, self.weights, self.codes, self.own_targets()))
             self.freedom[lane] += self.node_values.n_values - 1
 
     cdef bint has_others(self) noexcept nogil:
@@ -171,7 +174,42 @@ cdef class Candidates(LaneRows):
 
     cdef void number_values(self, int n) noexcept nogil:
         """Number the nominal values that were read; `spare` lists the numbers."""
-        self.node_values.number(self.values, n, self.rng.state, self.spare)
+        self.node_values.begin(n, self.rng.state)
+        self.node_values.number(self.values, n, self.spare)
+        self.has_counts = False
+
+    cdef void number_column(self, int k) noexcept nogil:
+        """Number the values of an offered nominal column in all samples of the growth."""
+        cdef double[GATHERED] values
+        cdef int[GATHERED] numbers
+        cdef int at = 0, i, n
+        cdef float number
+        cdef uint8_t* to = self.numbers_of(self.n_numbered)
+        self.ranges[k].number = self.n_numbered
+        self.n_numbered += 1
+        self.node_values.begin(self.n_samples, self.rng.state)
+        while at < self.n_samples:
+            n = min(self.n_samples - at, <int>GATHERED)
+            self.buffer.gather(self.columns[k], self.places + at, n, values, 1)
+            self.node_values.number(values, n, numbers)
+            for i in range(n):
+                number = NAN if values[i] != values[i] else numbers[i]
+                memcpy(to + (at + i) * sizeof(float), &number, sizeof(float))
+            at += n
+
+    cdef void number_lane(self, int lane) noexcept nogil:
+        """Number the values of a nominal lane in the task, and count them."""
+        self.node_values.number_rows(self.own_rows() + self.byte_of(lane), self.lanes.size,
+                                     self.task.n, self.spare)
+        self.count_values()
+
+    cdef void count_values(self) noexcept nogil:
+        """Count the values that were numbered by segment, if weights are 1 and this is fast."""
+        self.has_counts = (
+            self.is_plain and self.criterion != VARIANCE
+            and <int64_t>self.task.n_segments * self.node_values.n_values <= 2 * self.task.n)
+        if self.has_counts:
+            self.node_values.count(self.spare, self.own, self.task.n_segments)
 
     cdef const double* own_targets(self) noexcept nogil:
         """The targets of the samples of the task; NULL in a classification."""
@@ -191,41 +229,42 @@ cdef class Candidates(LaneRows):
             if self.is_smaller_left(top):
                 self.offer(column, cut, VALUES, False)
                 return
-        self.visit_value(column, n, self.spare[below(&self.rng, n)])
+        self.visit_value(column, n, <int>below(&self.rng, n))
 
-    cdef void visit_value(self, int column, int n, int number) noexcept nogil:
-        """Evaluate the split of a nominal value, or of the missing ones, from all others."""
+    cdef void visit_value(self, int column, int n, int sample) noexcept nogil:
+        """Evaluate the split of the nominal value of a sample, or of none, from all others."""
+        cdef int number = self.spare[sample]
+        cdef bint is_none = number == self.node_values.missing
         self.fill_sides(n, number, 0, 0)
         # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, self.node_values.codes[number], ONE_VALUE,
-                   self.node_values.missing == number)
+        self.offer(column, NO_VALUE if is_none else self.buffer.value(
+            column, self.places[self.own_items()[sample]]), ONE_VALUE, is_none)
 
     cdef void fill_sides(self, int n, int number, int cut, int top) noexcept nogil:
         """Fill the sides of the split of a value; of a cut, if the number is -1.
 
-        Samples of a segment and a value are alike if all weights are 1: they are only counted.
+        Samples of a segment and a value are alike if all weights are 1: then they were counted.
         """
-        cdef int i, s, k, at = 0, n_left
+        cdef int i, s, k, n_left, n_values = self.node_values.n_values
         cdef bint is_left
         cdef double target
-        cdef uint8_t* goes_left = <uint8_t*>self.node_values.table     # by value
+        cdef const int* counts
+        cdef uint8_t* goes_left = <uint8_t*>self.node_values.table     # by value, then if it is top
         self.clear_sides()
-        if not self.are_counts():
+        if not self.has_counts:
             for i in range(n):
                 target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
                 is_left = self.spare[i] == number if number >= 0 else (
                     self.node_values.is_left_without(self.spare[i], self.weights[i], target, cut))
                 self.add(&self.left if is_left else &self.right, i)
             return
+        for k in range(2 * n_values):
+            goes_left[k] = k % n_values == number if number >= 0 else (
+                self.node_values.is_left_without(k % n_values, 1.0, k >= n_values, cut))
         for s in range(self.task.n_segments):
-            if s == 0 or number < 0 and (s == top or s == top + 1):     # the target changes
-                for k in range(self.node_values.n_values):
-                    goes_left[k] = k == number if number >= 0 else (
-                        self.node_values.is_left_without(k, 1.0, s == top, cut))
-            n_left = 0
-            for i in range(at, at + self.own[s].n):
-                n_left += goes_left[self.spare[i]]
-            at += self.own[s].n
+            counts, i, n_left = self.node_values.counts + s * n_values, n_values * (s == top), 0
+            for k in range(n_values):
+                n_left += goes_left[i + k] * counts[k]
             self.left.counts[s], self.right.counts[s] = n_left, self.own[s].n - n_left
             self.left.n += n_left
         self.right.n = n - self.left.n
@@ -237,11 +276,9 @@ cdef class Candidates(LaneRows):
 
     cdef bint order_values(self) noexcept nogil:
         """Order the values that were numbered; return whether there is an order."""
-        cdef int top = self.top_segment(), s, at = 0
-        if self.are_counts():
-            for s in range(top):
-                at += self.own[s].n
-            return self.node_values.order_counts(self.spare + at, self.own[top].n, self.task.n)
+        cdef int top = self.top_segment()
+        if self.has_counts:
+            return self.node_values.order_counts(top, self.own[top].n)
         return self.node_values.order(self.spare, self.weights, self.codes, self.own_targets(), top,
                                       self.node.counts[top], self.node.weight)
 

@@ -253,6 +253,7 @@ cdef class ColumnLists(Candidates):
         self.read_column(column)
         if self.nominal[column]:
             self.number_values(n)
+            self.count_values()
             self.visit_nominal(column, n)
             varies = self.node_values.n_values > 1
         else:

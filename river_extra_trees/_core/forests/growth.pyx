@@ -3,16 +3,16 @@
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy, memmove, memset
 
 from ..allocation cimport carve, free, product, resized, trimmed
 from ..rng cimport next_word, skip
 from ..split cimport ENTROPY, VALUES, VARIANCE, goes_left
 from ..tree cimport add_class, learn_number, reserve_pairs, split_leaf
 from .buffer cimport BLOCK, BLOCK_BITS
-from .candidates cimport LEAST_TOLD, float_at
+from .candidates cimport LEAST_TOLD
 from .column_lists cimport MOST_COUNTED, Link
-from .lane_rows cimport Lane, Lanes, Range, largest_at
+from .lane_rows cimport Lane, Lanes, Range, float_at, largest_at
 from .node_values cimport NodeValues
 
 cdef extern from "bits.h":
@@ -189,10 +189,12 @@ cdef class Growth(ColumnLists):
     cdef void trim(self) noexcept nogil:
         """Give the memory back that the lanes do not need, if it is much."""
         cdef size_t bytes
+        cdef const uint8_t* numbers = self.rows[1]
         if self.block_bytes < LEAST_TRIM:
             return
         self.is_fast, self.layout.n_samples = self.lanes.n_other == 0, 0
         bytes = self.lay_out()
+        memmove(self.rows[1], numbers, self.n_numbered * <size_t>self.n_samples * sizeof(float))
         if bytes + LEAST_TRIM < self.block_bytes:
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
@@ -296,6 +298,8 @@ cdef class Growth(ColumnLists):
         elif self.phase == MEASURE:
             self.n_steps += 10 + self.n_samples
             self.measure_column(self.at)
+            if self.nominal[self.columns[self.at]]:
+                self.number_column(self.at)
             self.at += 1
             if self.at == self.n_offered:
                 self.assign_lanes()
@@ -308,8 +312,7 @@ cdef class Growth(ColumnLists):
             n = self.spare[self.at + 1] - self.spare[self.at]
             self.n_steps += 10 + 2 * n * self.lanes.n_lanes
             self.encode_run(self.at)
-            memset(self.rows[1] + self.spare[self.at] * <size_t>self.lanes.size, 0,
-                   n * <size_t>self.lanes.size)     # else the first split gets all new pages
+            self.touch_rows(self.spare[self.at], n)
             self.at += 1
             if self.at == self.n_runs:
                 self.push_task(self.task)
@@ -380,7 +383,7 @@ cdef class Growth(ColumnLists):
             self.push_task(self.task)
         else:
             self.find_runs()
-            self.phase, self.at = MEASURE, 0
+            self.phase, self.at, self.n_numbered = MEASURE, 0, 0
 
     cdef void list_next(self) noexcept nogil:
         """Count the entries of a row, or link them; at the end, close the lists."""

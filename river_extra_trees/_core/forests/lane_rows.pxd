@@ -1,12 +1,14 @@
 """The samples of a growth as rows, in which each column has a lane; see `lanes.h`.
 
-A lane holds floats or bytes, of a nominal value its rounded code: enough to tell whether the lane
-varies. Doubles that floats do not represent are rounded; if all values of a column are within a
-factor of two, such as times, their smallest is subtracted before.
+A lane holds floats or bytes; of a nominal column the number of a value among those of the growth,
+which are found once: nodes number their values by it. Doubles that floats do not represent are
+rounded; if all values of a column are within a factor of two, such as times, their smallest is
+subtracted before.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from ..schema cimport Schema
 from .buffer cimport Buffer
@@ -17,6 +19,9 @@ cdef extern from "lanes.h":
 
     ctypedef struct Segment:
         int code, n
+
+cdef enum:
+    GATHERED = 64           # samples whose values are read together
 
 cdef enum:                  # the kind of a column in the rows:
     BYTES = 0               # whole numbers from 0 to 255
@@ -34,12 +39,14 @@ cdef struct Range:          # of the values of a column in a growth
     bint is_exact           # a float represents each value ...
     bint is_short           # ... or does so but for a power of two
     int kind                # see above
+    int number              # of a nominal column among those
 
 cdef struct Lane:           # a column in the rows; a value x is encoded as (x - offset) * scale
     int column
     bint is_byte
     double offset, scale
     bint is_exact           # offset 0, scale 1, and no value is rounded
+    int number              # of a nominal column among those
 
 cdef struct Task:           # a leaf to be split
     int node, depth
@@ -52,6 +59,12 @@ cdef struct Task:           # a leaf to be split
     int table, n_lists      # its lists
     int top                 # the numbers of all lists that are in use are below
     int64_t load            # number of its rows and of their entries
+
+cdef inline float float_at(const uint8_t* at) noexcept nogil:
+    """A float of a row. Rows also hold bytes, so it may not be aligned."""
+    cdef float value
+    memcpy(&value, at, sizeof(float))
+    return value
 
 cdef class LaneRows:
     cdef readonly int criterion
@@ -69,6 +82,7 @@ cdef class LaneRows:
     cdef int* columns                   # those that were offered
     cdef int n_offered
     cdef bint has_nominal               # whether one of these is nominal
+    cdef int n_numbered                 # of these, whose values have numbers
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
     cdef double* evidence               # that a column tells something, see `candidates`
     cdef int* list_of                   # in `column_lists`: number in `columns`, then of its
@@ -85,7 +99,7 @@ cdef class LaneRows:
     cdef int* positions                 # in the root
     cdef int* spare
     # Per row:
-    cdef (uint8_t*)[2] rows
+    cdef (uint8_t*)[2] rows             # until ENCODE, `numbers_of` are in the second one
     cdef (int*)[2] items                # numbers of the samples
 
     cdef int reserve_columns(self, int n_columns) except -1 nogil
@@ -99,6 +113,7 @@ cdef class LaneRows:
     cdef bint is_told(self, const Range* range_, int width) noexcept nogil
     cdef void assign_lanes(self) noexcept nogil
     cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil
+    cdef void touch_rows(self, int at, int n) noexcept nogil
     cdef void encode_run(self, int run) noexcept nogil
     cdef void encode_lanes(self, int lane, int at, int n) noexcept nogil
     cdef void encode_byte_lanes(self, int lane, int at, int n) noexcept nogil
@@ -113,6 +128,11 @@ cdef class LaneRows:
     cdef inline size_t byte_of(self, int lane) noexcept nogil:
         """The place of a lane in a row."""
         return lane + 3 * max(0, lane - 16 * self.lanes.n_bytes)
+
+    @cython.final
+    cdef inline uint8_t* numbers_of(self, int number) noexcept nogil:
+        """The numbers of the values of a nominal column, as floats."""
+        return self.rows[1] + <size_t>number * self.n_samples * sizeof(float)
 
     @cython.final
     cdef inline const uint8_t* own_rows(self) noexcept nogil:

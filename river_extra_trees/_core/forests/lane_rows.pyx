@@ -21,7 +21,6 @@ cdef extern from "lanes.h":
     double power_below(double magnitude) nogil
 
 cdef enum:
-    GATHERED = 64           # samples whose values are read together
     MEASURED = 4            # samples that tell enough of most columns
 
 
@@ -275,7 +274,7 @@ cdef class LaneRows:
                 continue
             this, range_ = &self.of_lanes[lane], &self.ranges[k]
             this.column, this.is_byte, this.is_exact = self.columns[k], kind == BYTES, True
-            this.offset, this.scale = 0.0, 1.0
+            this.offset, this.scale, this.number = 0.0, 1.0, range_.number
             if not range_.is_exact:
                 this.is_exact = False
                 if not range_.is_short and is_narrow(range_):
@@ -291,6 +290,14 @@ cdef class LaneRows:
             this.column, this.is_byte, this.is_exact = -1, kind == BYTES, True
             this.offset, this.scale = 0.0, 1.0
             lane += 1
+
+    cdef void touch_rows(self, int at, int n) noexcept nogil:
+        """Write to n rows that the first split fills, or it would get all new pages at once."""
+        cdef size_t first = max(at * <size_t>self.lanes.size,
+                                self.n_numbered * <size_t>self.n_samples * sizeof(float))
+        cdef size_t stop = (at + n) * <size_t>self.lanes.size
+        if first < stop:
+            memset(self.rows[1] + first, 0, stop - first)
 
     cdef void encode_run(self, int run) noexcept nogil:
         """Encode a run of samples, four lanes at a time."""
@@ -313,7 +320,12 @@ cdef class LaneRows:
         cdef int k, i
         for k in range(4):
             offsets[k], scales[k], values[k] = these[k].offset, these[k].scale, NULL
-            if these[k].column >= 0:
+            if these[k].column >= 0 and self.nominal[these[k].column]:
+                values[k] = gathered[k]
+                for i in range(n):
+                    gathered[k][i] = float_at(
+                        self.numbers_of(these[k].number) + (at + i) * sizeof(float))
+            elif these[k].column >= 0:
                 values[k] = read_values(self, these[k].column, at, n, gathered[k])
             if values[k] != NULL:
                 continue

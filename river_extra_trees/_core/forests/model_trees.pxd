@@ -75,8 +75,9 @@ cdef class LinearModels(Part):
     cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil
     cdef void standardise(self, double* z) noexcept nogil
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
-    cdef void at_places(self, const double* model, Buffer buffer, const int* places, int n,
-                        double* slopes) noexcept nogil
+    cdef double at_regressors(self, const double* model, const double* z) noexcept nogil
+    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil
+    cdef void standardise_row(self, const double* row, int n_columns, double* z) noexcept nogil
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil
     cdef double in_middle(self, int leaf) noexcept nogil
@@ -128,7 +129,7 @@ cdef class Ridge(Owner):
 
     cdef int reserve(self, int n_regressors) except -1 nogil
     cdef void begin(self, int n_regressors) noexcept nogil
-    cdef void add(self, const double* v, double weight) noexcept nogil
+    cdef void add(self, const double* rows, int n, const double* weights) noexcept nogil
     cdef void solve(self, double* coefficients) noexcept nogil
 
 
@@ -157,6 +158,7 @@ cdef class TreeGrowth:
     cdef double* weights                # MEASURE: per feature, weight of the present values ...
     cdef bint has_gaps                  # ... which may differ, since a value was missing; until
                                         #   then, only the first is kept
+    cdef double* rows                   # SUM and LEARN: regressors and targets of samples
     cdef int capacity
 
     cdef int reserve(self, int n_labels, int64_t first, int n_samples,
@@ -175,11 +177,12 @@ cdef class TreeGrowth:
     cdef int n_next(self, int n, int64_t cost, int64_t until) noexcept nogil
     cdef void measure(self, LinearModels models, int64_t until) noexcept nogil
     cdef void begin_measure(self, LinearModels models) noexcept nogil
-    cdef void measure_sample(self, LinearModels models, const double* values, double weight,
-                             bint is_complete) noexcept nogil
+    cdef void measure_rows(self, LinearModels models, const double* rows, int n,
+                           const double* weights, bint are_complete) noexcept nogil
     cdef void keep_varying(self, LinearModels models) noexcept nogil
     cdef void begin_leaf(self) noexcept nogil
     cdef int n_in_leaf(self, int n) noexcept nogil
+    cdef double* read_regressors(self, int n, bint are_kept, double* weights) noexcept nogil
     cdef void sum_samples(self, int64_t until) noexcept nogil
     cdef void fit_leaf(self) noexcept nogil
     cdef void learn_samples(self, int64_t until) noexcept nogil

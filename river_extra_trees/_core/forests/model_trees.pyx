@@ -8,10 +8,10 @@ from libc.string cimport memcpy, memset
 from ..explain cimport slope_of_limits
 from ..leaps cimport MOST_PRESENT, Present, add_present, leap
 from ..linalg cimport (
-    MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
+    MAX_REGRESSORS, RUN, add_samples, init_model, row_width, scratch_size, solve_ridge,
 )
 from ..allocation cimport product, resized, trimmed
-from ..moments cimport follow_all, follow_moments
+from ..moments cimport follow_moments
 from ..parts cimport view
 from ..schema cimport MAX_COLUMNS
 from ..split cimport VARIANCE
@@ -26,16 +26,19 @@ from .lane_rows cimport MOST_COLUMNS
 
 from ..state import FINITE, LARGEST_FLOAT, LARGEST_TARGET, fields_of, put_back, require
 
-cdef extern from "lanes.h":
+cdef extern from "regressors.h":
     void standardise(double* values, int n, const double* centers, const double* scales,
                      const double* lows, const double* highs) nogil
     void add_terms(double* totals, const double* const* models, const double* same, int regressor,
                    const double* values, int n, double center, double scale, double low,
                    double high) nogil
+    void follow_rows(double* lows, double* highs, double* means, double* squares, int k,
+                     const double* rows, int n, int size, const double* weights,
+                     const double* shares) nogil
 
 cdef enum:
-    RUN = 16                    # samples of which the features are read together
     ROWS = 64                   # of which the slopes are computed together
+    KEPT = 64                   # samples of a leaf whose regressors are kept
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
     SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
 
@@ -114,28 +117,39 @@ cdef class LinearModels(Part):
         """Replace the values of the regressors by z, missing ones by 0."""
         standardise(z, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
 
+    cdef inline double at_regressors(self, const double* model, const double* z) noexcept nogil:
+        """The slope of a model at the regressors of a sample."""
+        cdef double slope = -model[self.n_regressors]
+        cdef int k
+        for k in range(self.n_regressors):
+            slope += model[k] * z[k]
+        return limited(slope, model[self.n_regressors + 1])
+
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil:
         """The slope in a leaf at a stored sample; 0 without a model."""
-        cdef double slope
+        cdef double[MAX_REGRESSORS + 1] z
         cdef const double* model = self.model_of(leaf)
         if model == NULL:
             return 0.0
-        self.at_places(model, buffer, &place, 1, &slope)
-        return slope
+        self.read(buffer, &place, 1, z)
+        return self.at_regressors(model, z)
 
-    cdef void at_places(self, const double* model, Buffer buffer, const int* places, int n,
-                        double* slopes) noexcept nogil:
-        """The slopes of a model at n stored samples, at most RUN."""
-        cdef double[RUN] values
-        cdef int i, k, q = self.n_regressors
-        for i in range(n):
-            slopes[i] = -model[q]
-        for k in range(q):
-            buffer.gather(self.columns[k], places, n, values, 1)
-            add_terms(slopes, NULL, model, k, values, n, self.centers[k], self.scales[k],
-                      self.lows[k], self.highs[k])
-        for i in range(n):
-            slopes[i] = limited(slopes[i], model[q + 1])
+    cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil:
+        """The slope in a leaf at a row of values by column; 0 without a model."""
+        cdef double[MAX_REGRESSORS] z
+        cdef const double* model = self.model_of(leaf)
+        if model == NULL:
+            return 0.0
+        self.standardise_row(row, n_columns, z)
+        return self.at_regressors(model, z)
+
+    cdef inline void standardise_row(self, const double* row, int n_columns,
+                                     double* z) noexcept nogil:
+        """Write the regressors of a row, in which the values of later columns are missing."""
+        cdef int k
+        for k in range(self.n_regressors):
+            z[k] = row[self.columns[k]] if self.columns[k] < n_columns else NAN
+        self.standardise(z)
 
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil:
@@ -181,9 +195,7 @@ cdef class LinearModels(Part):
         cdef int i
         if model == NULL:
             return
-        for i in range(self.n_regressors):
-            terms[i] = row[self.columns[i]] if self.columns[i] < n_columns else NAN
-        self.standardise(terms)
+        self.standardise_row(row, n_columns, terms)
         middle, limit = -model[self.n_regressors], model[self.n_regressors + 1]
         total = middle
         for i in range(self.n_regressors):
@@ -276,13 +288,16 @@ cdef class Ridge(Owner):
         self.n, self.weight = 0, 0.0
         self.lowest, self.highest = INFINITY, -INFINITY
 
-    cdef void add(self, const double* v, double weight) noexcept nogil:
-        """Add a sample: its z, then its target."""
-        cdef double target = v[self.model.n_regressors]
-        self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
-        self.n += 1
-        self.weight += weight
-        add_sample(&self.model, self.row, v, weight)
+    cdef void add(self, const double* rows, int n, const double* weights) noexcept nogil:
+        """Add n samples: the z of each, then its target."""
+        cdef int i, q = self.model.n_regressors
+        cdef double target
+        for i in range(n):
+            target = rows[i * (q + 1) + q]
+            self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
+            self.weight += weights[i]
+        self.n += n
+        add_samples(&self.model, self.row, rows, NULL, n, weights)
 
     cdef void solve(self, double* coefficients) noexcept nogil:
         """Write a model, see `LinearModels.coefficients`. This overwrites the sums."""
@@ -311,6 +326,7 @@ cdef class TreeGrowth:
 
     def __dealloc__(self):
         free(self.weights)
+        free(self.rows)
         free_tree(&self.tree)
 
     # ---------------------------------------------------------------- memory
@@ -324,8 +340,9 @@ cdef class TreeGrowth:
         cdef int n_leaves, n = self.n_regressors
         if self.kind != NO_MODELS:
             self.ridge.reserve(n)
-            if n > self.capacity:
-                self.weights = <double*>resized(self.weights, n, sizeof(double))
+            if n > self.capacity or self.rows == NULL:
+                self.weights = <double*>resized(self.weights, n + 1, sizeof(double))
+                self.rows = <double*>resized(self.rows, KEPT * (n + 1), sizeof(double))
                 self.capacity = n
             if self.kind == IN_ROOT:
                 self.models.reserve(n, n + 2, 0)
@@ -345,7 +362,7 @@ cdef class TreeGrowth:
         """Number of allocated bytes."""
         return (bytes_of_tree(&self.tree, &self.tree_kind) + self.growth.n_bytes()
                 + self.ridge.__sizeof__() - object.__sizeof__(self.ridge)
-                + self.capacity * sizeof(double))
+                + (self.rows != NULL) * (KEPT + 1) * (self.capacity + 1) * sizeof(double))
 
     # ---------------------------------------------------------------- steps of a growth
 
@@ -467,7 +484,9 @@ cdef class TreeGrowth:
     cdef void measure(self, LinearModels models, int64_t until) noexcept nogil:
         """Add the next samples to the means and variances of the features."""
         cdef double[RUN * (MAX_REGRESSORS + 1)] rows
-        cdef int i, n, q, place
+        cdef double[RUN] weights
+        cdef bint is_complete = True
+        cdef int i, n, q
         cdef const int* places = self.growth.places + self.at
         if self.at == 0:
             self.begin_measure(models)
@@ -475,10 +494,10 @@ cdef class TreeGrowth:
         n = self.n_next(self.n_samples - self.at, 1 + q, until)
         self.growth.buffer.read(models.columns, q, places, n, rows, q + 1)
         for i in range(n):
-            place = places[i]
-            self.measure_sample(
-                models, rows + i * (q + 1), self.growth.buffer.weight(place),
-                self.growth.buffer.n_present_at(place) == self.growth.buffer.n_features)
+            weights[i] = self.growth.buffer.weight(places[i])
+            is_complete &= (self.growth.buffer.n_present_at(places[i])
+                            == self.growth.buffer.n_features)
+        self.measure_rows(models, rows, n, weights, is_complete)
         self.n_own_steps += <int64_t>n * (1 + q)
         self.at += n
         if self.at == self.n_samples:
@@ -506,26 +525,32 @@ cdef class TreeGrowth:
             for i in range(models.n_regressors):
                 models.lows[i], models.highs[i] = INFINITY, -INFINITY
 
-    cdef inline void measure_sample(self, LinearModels models, const double* values, double weight,
-                                    bint is_complete) noexcept nogil:
-        """Add a sample to the means and variances of the features."""
-        cdef int i, q = models.n_regressors
-        for i in range(q if self.kind == IN_ROOT else 0):   # a missing value is neither
-            models.lows[i] = values[i] if values[i] < models.lows[i] else models.lows[i]
-            models.highs[i] = values[i] if values[i] > models.highs[i] else models.highs[i]
-        if not (self.has_gaps or is_complete):
+    cdef void measure_rows(self, LinearModels models, const double* rows, int n,
+                           const double* weights, bint are_complete) noexcept nogil:
+        """Add samples to the ranges, means and variances of the features."""
+        cdef double[RUN] shares
+        cdef int i, k, q = models.n_regressors
+        cdef double value
+        if not (self.has_gaps or are_complete):
             self.has_gaps = True
-            for i in range(1, q):
-                self.weights[i] = self.weights[0]
+            for k in range(1, q):
+                self.weights[k] = self.weights[0]
         if not self.has_gaps and q > 0:     # all features have the total of the first
-            self.weights[0] += weight
-            follow_all(models.centers, models.scales, values, q, weight, self.weights[0])
+            for i in range(n):
+                self.weights[0] += weights[i]
+                shares[i] = weights[i] / self.weights[0]
+            follow_rows(models.lows, models.highs, models.centers, models.scales, q, rows, n, q + 1,
+                        weights, shares)
             return
-        for i in range(q):
-            if values[i] == values[i]:
-                self.weights[i] += weight
-                follow_moments(
-                    &models.centers[i], &models.scales[i], values[i], weight, self.weights[i])
+        for i in range(n):
+            for k in range(q):
+                value = rows[i * (q + 1) + k]
+                if value == value:
+                    models.lows[k], models.highs[k] = min(models.lows[k], value), max(
+                        models.highs[k], value)
+                    self.weights[k] += weights[i]
+                    follow_moments(&models.centers[k], &models.scales[k], value, weights[i],
+                                   self.weights[k])
 
     cdef void keep_varying(self, LinearModels models) noexcept nogil:
         """Remove the features without a finite mean and a positive, finite variance; set limits."""
@@ -570,22 +595,32 @@ cdef class TreeGrowth:
                 n = middle + 1
         return low
 
+    cdef double* read_regressors(self, int n, bint are_kept, double* weights) noexcept nogil:
+        """The regressors and weights of the next n samples; those of a small leaf are kept."""
+        cdef int[RUN] places
+        cdef int i, at = self.at - self.start if self.at + n - self.start <= KEPT else 0
+        cdef double* rows = self.rows + at * (self.models.n_regressors + 1)
+        for i in range(n):
+            places[i] = self.growth.places[self.growth.order[self.at + i]]
+            weights[i] = self.growth.buffer.weight(places[i])
+        if not are_kept:
+            self.models.read(self.growth.buffer, places, n, rows)
+        return rows
+
     cdef void sum_samples(self, int64_t until) noexcept nogil:
         """Add the next samples to the sums of their leaf; after the last one fit the model."""
-        cdef double[RUN * (MAX_REGRESSORS + 1)] rows
-        cdef int[RUN] places
+        cdef double[RUN] weights
         cdef int i, n, q = self.models.n_regressors
         cdef int64_t cost = <int64_t>steps_of_sum(q)
+        cdef double* rows
         n = self.n_in_leaf(self.n_next(self.n_samples - self.at, cost, until))
         if n == 0:
             self.fit_leaf()
             return
-        for i in range(n):
-            places[i] = self.growth.places[self.growth.order[self.at + i]]
-        self.models.read(self.growth.buffer, places, n, rows)
+        rows = self.read_regressors(n, False, weights)
         for i in range(n):
             rows[i * (q + 1) + q] = self.growth.numbers[self.growth.order[self.at + i]]
-            self.ridge.add(rows + i * (q + 1), self.growth.buffer.weight(places[i]))
+        self.ridge.add(rows, n, weights)
         self.n_own_steps += n * cost
         self.at += n
 
@@ -598,21 +633,17 @@ cdef class TreeGrowth:
 
     cdef void learn_samples(self, int64_t until) noexcept nogil:
         """Let a leaf learn the residuals of its model at the next samples."""
-        cdef double[RUN] slopes
-        cdef int[RUN] places
+        cdef double[RUN] weights
         cdef int i, k, q = self.models.n_regressors
         cdef int n = self.n_next(self.stop - self.at, 1 + q, until)
         cdef const double* model = self.models.model_of(self.leaf)
-        cdef const int* order = self.growth.order + self.at
+        cdef const double* rows = self.read_regressors(
+            n, self.stop - self.start <= KEPT, weights)
         cdef double* numbers = self.growth.numbers
         for i in range(n):
-            places[i] = self.growth.places[order[i]]
-        self.models.at_places(model, self.growth.buffer, places, n, slopes)
-        for i in range(n):
-            k = order[i]
-            numbers[k] = remainder(numbers[k], slopes[i])
-            learn_number(&self.tree, self.leaf, numbers[k],
-                         self.growth.buffer.weight(places[i]), 1.0)
+            k = self.growth.order[self.at + i]
+            numbers[k] = remainder(numbers[k], self.models.at_regressors(model, rows + i * (q + 1)))
+            learn_number(&self.tree, self.leaf, numbers[k], weights[i], 1.0)
         self.n_own_steps += <int64_t>n * (1 + q)
         self.at += n
         if self.at < self.stop:

@@ -12,9 +12,10 @@ at most 2 (k - 1). The *surplus* is what it is above the mean.
 """
 
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from ..value_sets cimport Cuts, ValueSet
+from .lane_rows cimport Segment
 
 @cython.final
 cdef class NodeValues:
@@ -27,18 +28,27 @@ cdef class NodeValues:
     cdef double* weights            # per value the sums over its samples: of their weights, ...
     cdef double* totals             # ... and of their weights times a target
     cdef int* sizes                 # per value the number of its samples
-    cdef int* table                 # of hashes: numbers of values; -1: free
+    cdef int* counts                # counts[segment * n_values + number], if they are few
+    cdef int* table                 # by hash, or by number in the growth: number of a value
+    cdef uint64_t mask, factor      # of the hashes
+    cdef int shift
 
     cdef int lay_out(self, size_t* end, size_t n_samples) except -1 nogil
     cdef int lay_out_ints(self, size_t* end, size_t n_samples) except -1 nogil
-    cdef void number(self, const double* values, int n, uint64_t salt, int* found) noexcept nogil
-    cdef void add_rest(self, int n) noexcept nogil
+    cdef void begin(self, int n, uint64_t salt) noexcept nogil
+    cdef void number(self, const double* values, int n, int* found) noexcept nogil
+    cdef void number_rows(self, const uint8_t* lane, size_t size, int n, int* found) noexcept nogil
     cdef int add_value(self, double code) noexcept nogil
+    cdef void count(self, const int* numbers, const Segment* segments,
+                    int n_segments) noexcept nogil
+    cdef double surplus_of_counts(self, const Segment* segments, int n_segments) noexcept nogil
+    cdef double beyond_chance(self, double of_values, double of_node, double squares) noexcept nogil
+    cdef void add_rest(self, int n) noexcept nogil
     cdef double surplus(self, const int* numbers, const double* weights, const int* segments,
                         const double* targets) noexcept nogil
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
                     const double* targets, int top, double total, double weight) noexcept nogil
-    cdef bint order_counts(self, const int* numbers, int n, int n_samples) noexcept nogil
+    cdef bint order_counts(self, int top, int n) noexcept nogil
     cdef bint find_cuts(self, double mean) noexcept nogil
     cdef bint is_left(self, int number, int cut) noexcept nogil
     cdef bint is_left_without(self, int number, double weight, double target,

@@ -9,6 +9,7 @@ from ..allocation cimport carve, product
 from ..sorting cimport sort_slots
 from ..split cimport NO_VALUE
 from ..value_sets cimport N_CUTS, SMOOTH, codes_of, cut_of, new_values, smoothed
+from .lane_rows cimport float_at
 
 
 @cython.final
@@ -26,21 +27,28 @@ cdef class NodeValues:
         """Take the memory of the integers."""
         self.sizes = <int*>carve(end, n_samples, sizeof(int))
         self.table = <int*>carve(end, product(4, n_samples), sizeof(int))
+        self.counts = <int*>carve(end, product(2, n_samples), sizeof(int))
         return 0
 
-    cdef void number(self, const double* values, int n, uint64_t salt, int* found) noexcept nogil:
-        """Number the values of n samples: found[i] is the number of the value of sample i.
+    cdef void begin(self, int n, uint64_t salt) noexcept nogil:
+        """Begin to number the values of n samples.
 
         The salt decides where the table holds a value, and nothing else: the product with an odd
         random number spreads any values in its upper bits.
         """
-        cdef int i, k, shift = 63
-        cdef uint64_t at, mask = 2, factor = salt | 1
-        while mask < 2 * <uint64_t>n:
-            mask, shift = 2 * mask, shift - 1
-        memset(self.table, 0xff, mask * sizeof(int))
-        mask -= 1
+        self.mask, self.shift, self.factor = 2, 63, salt | 1
+        while self.mask < 2 * <uint64_t>n:
+            self.mask, self.shift = 2 * self.mask, self.shift - 1
+        memset(self.table, 0xff, self.mask * sizeof(int))
+        self.mask -= 1
         self.n_values, self.n_samples, self.missing = 0, n, -1
+
+    cdef void number(self, const double* values, int n, int* found) noexcept nogil:
+        """Number the values of the next n samples: found[i] is the number of that of sample i."""
+        cdef int* table = self.table
+        cdef double* codes = self.codes
+        cdef uint64_t at, mask = self.mask, factor = self.factor
+        cdef int i, k, shift = self.shift
         for i in range(n):
             if values[i] != values[i]:
                 if self.missing < 0:
@@ -48,24 +56,60 @@ cdef class NodeValues:
                 k = self.missing
             else:
                 at = <uint64_t><int64_t>values[i] * factor >> shift
-                while self.table[at] >= 0 and self.codes[self.table[at]] != values[i]:
+                while table[at] >= 0 and codes[table[at]] != values[i]:
                     at = (at + 1) & mask
-                if self.table[at] < 0:
-                    self.table[at] = self.add_value(values[i])
-                k = self.table[at]
+                if table[at] < 0:
+                    table[at] = self.add_value(values[i])
+                k = table[at]
             self.sizes[k] += 1
             found[i] = k
 
-    cdef void add_rest(self, int n) noexcept nogil:
-        """Let n more samples miss the value; `order` finds their sums as those of the rest."""
-        self.missing = self.add_value(NO_VALUE)
-        self.sizes[self.missing] = n
+    cdef void number_rows(self, const uint8_t* lane, size_t size, int n, int* found) noexcept nogil:
+        """Number the values in a lane of n rows, which have numbers in the growth already."""
+        cdef int* table = self.table
+        cdef double* codes = self.codes
+        cdef int* sizes = self.sizes
+        cdef int i, k, n_values = 0, missing = -1
+        cdef float value
+        cdef double code
+        for i in range(n):
+            value = float_at(lane)
+            lane += size
+            code = value if value == value else NO_VALUE
+            k = table[<int>value] if value == value else missing
+            if not (0 <= k < n_values and codes[k] == code):    # it was of an earlier node
+                k, n_values = n_values, n_values + 1
+                codes[k], sizes[k] = code, 0
+                if value == value:
+                    table[<int>value] = k
+                else:
+                    missing = k
+            sizes[k] += 1
+            found[i] = k
+        self.n_values, self.n_samples, self.missing = n_values, n, missing
 
     cdef inline int add_value(self, double code) noexcept nogil:
         """Give a value the next number."""
         self.codes[self.n_values], self.sizes[self.n_values] = code, 0
         self.n_values += 1
         return self.n_values - 1
+
+    cdef void count(self, const int* numbers, const Segment* segments,
+                    int n_segments) noexcept nogil:
+        """Count the samples of each segment and value."""
+        cdef int s, i = 0, stop = 0
+        cdef int* counts = self.counts
+        memset(counts, 0, n_segments * self.n_values * sizeof(int))
+        for s in range(n_segments):
+            stop += segments[s].n
+            for i in range(i, stop):
+                counts[numbers[i]] += 1
+            i, counts = stop, counts + self.n_values
+
+    cdef void add_rest(self, int n) noexcept nogil:
+        """Let n more samples miss the value; `order` finds their sums as those of the rest."""
+        self.missing = self.add_value(NO_VALUE)
+        self.sizes[self.missing] = n
 
     cdef double surplus(self, const int* numbers, const double* weights, const int* segments,
                         const double* targets) noexcept nogil:
@@ -74,7 +118,6 @@ cdef class NodeValues:
         The samples of a segment are adjacent. Its indicator is the target if `targets` is NULL.
         """
         cdef double of_values = 0.0, of_node = 0.0, squares = 0.0, weight = 0.0, target, own
-        cdef double freedom = self.n_values - 1
         cdef int i, j
         memset(self.weights, 0, self.n_values * sizeof(double))
         memset(self.totals, 0, self.n_values * sizeof(double))
@@ -97,8 +140,25 @@ cdef class NodeValues:
                     of_values += own * own / self.weights[numbers[i]]
                 self.totals[numbers[i]] = 0.0
             i = j
-        return ((self.n_samples - 1) * (of_values - of_node) / (squares - of_node) - freedom
-                if squares > of_node else 0.0)
+        return self.beyond_chance(of_values, of_node, squares)
+
+    cdef double surplus_of_counts(self, const Segment* segments, int n_segments) noexcept nogil:
+        """Do as `surplus`, for samples of weight 1 that were counted; the targets are classes."""
+        cdef double of_values = 0.0, of_node = 0.0, own
+        cdef int s, k
+        for s in range(n_segments):
+            own = segments[s].n
+            of_node += own * own / self.n_samples
+            for k in range(self.n_values):
+                own = self.counts[s * self.n_values + k]
+                of_values += own * own / self.sizes[k]
+        return self.beyond_chance(of_values, of_node, self.n_samples)
+
+    cdef double beyond_chance(self, double of_values, double of_node,
+                              double squares) noexcept nogil:
+        """The surplus of B and C with S, see the header."""
+        return ((self.n_samples - 1) * (of_values - of_node) / (squares - of_node)
+                - (self.n_values - 1) if squares > of_node else 0.0)
 
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
                     const double* targets, int top, double total, double weight) noexcept nogil:
@@ -121,14 +181,12 @@ cdef class NodeValues:
             self.weights[self.missing], self.totals[self.missing] = weight_of_others, others
         return self.find_cuts(total / weight)
 
-    cdef bint order_counts(self, const int* numbers, int n, int n_samples) noexcept nogil:
-        """Do as `order`, for samples of weight 1; n of them have the target 1, the others 0."""
-        cdef int i
-        for i in range(self.n_values):
-            self.weights[i], self.totals[i] = self.sizes[i], 0.0
-        for i in range(n):
-            self.totals[numbers[i]] += 1.0
-        return self.find_cuts(<double>n / n_samples)
+    cdef bint order_counts(self, int top, int n) noexcept nogil:
+        """Do as `order`, for samples of weight 1 that were counted; n of them are in `top`."""
+        cdef int k
+        for k in range(self.n_values):
+            self.weights[k], self.totals[k] = self.sizes[k], self.counts[top * self.n_values + k]
+        return self.find_cuts(<double>n / self.n_samples)
 
     cdef bint find_cuts(self, double mean) noexcept nogil:
         """Find the borders between the mean targets of the values; return whether they differ."""

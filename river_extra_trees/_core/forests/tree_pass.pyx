@@ -222,9 +222,8 @@ cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nog
     if not rows.is_answered:
         for tree in range(first, stop):
             if forest.regression:
-                (<LinearModels>forest.models_of(tree)).at_rows(
-                    rows.leaves + tree, rows.values, 1, 1, forest.schema.n_columns, &slope)
-                rows.slopes[tree] = slope
+                rows.slopes[tree] = slope = (<LinearModels>forest.models_of(tree)).at_row(
+                    rows.leaves[tree], rows.values, forest.schema.n_columns)
             answer(forest, rows, group, g, tree, rows.leaves + tree, &slope, 0, 1)
         return 0
     for tree in range(first, stop):

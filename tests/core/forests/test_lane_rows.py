@@ -67,6 +67,10 @@ def test_lanes_and_codes(columns: str, criterion: str, weights: tuple[float, ...
                 wanted.append((-1, is_byte, 0.0, 1.0, nothing))
                 continue
             values = np.array([lane.encoded(sample.x[lane.column]) for sample in rows])
+            if lane.column in nominal:  # a number per value, in the order of arrival
+                came = dict.fromkeys(sample.x[lane.column] for sample in samples[n - n_latest :])
+                numbers = {code: number for number, code in enumerate(came)}
+                values = np.array([numbers[sample.x[lane.column]] for sample in rows], np.float32)
             wanted.append((lane.column, lane.is_byte, lane.offset, lane.scale, values))
     found = growth.lanes()
     assert [lane[:4] for lane in found] == [lane[:4] for lane in wanted]

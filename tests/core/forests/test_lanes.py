@@ -17,6 +17,7 @@ FLAGS = ("-O2", "-ffp-contract=off", "-Werror", "-Wall", f"-I{CORE}", f"-I{CORE 
 PROGRAM = r"""
 #include <stdio.h>
 #include "lanes.h"
+#include "regressors.h"
 
 enum { N = 600, UNITS = 11, LANES = 16 * UNITS };
 static uint64_t state = 88172645463325252u;
@@ -102,12 +103,37 @@ static void measure(int n) {
     encode_bytes(of_bytes, n, positions, rows[1], 16), print(rows[1], 16 * n);
 }
 
+enum { MOST = 13 };
+static double given[MOST + 1], means[MOST], squares[MOST], lows[MOST], highs[MOST];
+static double samples[N * (MOST + 1)], weights[N], shares[N], steps[N * (MOST + 1)];
+static double factors[N * (MOST + 1)], cells[MOST * (MOST + 1) / 2];
+
+static void regress(int k, int n) {
+    int i, width = (k + 1) / 2 * 2;
+    for (i = 0; i < n * (k + 1); i++) samples[i] = number(0) * 1.1;
+    for (i = 0; i < n; i++) weights[i] = 0.25 + up_to(3), shares[i] = weights[i] / (i + 3.0);
+    for (i = 0; i < k; i++) means[i] = squares[i] = 0.0, lows[i] = 1.0, highs[i] = -1.0;
+    follow_rows(lows, highs, means, squares, k, samples, n, k + 1, weights, shares);
+    print(means, 8 * k), print(squares, 8 * k), print(lows, 8 * k), print(highs, 8 * k);
+    memset(steps, 0, sizeof(steps)), memset(factors, 0, sizeof(factors));
+    for (i = 0; i < n; i++)
+        move_means(means, samples + i * (k + 1), k, i % 3 > 0, shares[i], 1.0 - shares[i],
+                   weights[i], steps + i * width, factors + i * width);
+    print(means, 8 * k);
+    memset(cells, 0, sizeof(cells));
+    add_products(cells, k, steps, factors, n, width), print(cells, 4 * k * (k + 1));
+    for (i = 0; i <= k; i++) given[i] = number(1);
+    standardise(given, k, means, shares, lows, highs), print(given, 8 * k);
+    add_terms(given, NULL, means, k - 1, samples, k, 0.5, 2.0, -3.0, 3.0), print(given, 8 * k);
+}
+
 int main(void) {
     int i;
     for (i = 0; i < 2000; i++) {
         int n_bytes = up_to(1) * up_to(5), n_full = up_to(5);
         pass(n_bytes, n_full, n_bytes + n_full == 0 || up_to(1), 2 + up_to(up_to(9) ? 30 : N - 2));
         measure(1 + up_to(40));
+        regress(1 + up_to(MOST - 1), 4 + up_to(12));
     }
     return 0;
 }
@@ -116,7 +142,7 @@ int main(void) {
 
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("cc"), reason="no C compiler")
 def test_plain_passes_give_the_bits_of_sse2(tmp_path: Path) -> None:
-    """Extremes, counts, sums, scores, moves and encodings, of every layout of lanes."""
+    """Extremes, counts, sums, scores, moves, encodings, and the passes over regressors."""
     (tmp_path / "passes.c").write_text(PROGRAM)
     printed = []
     for flag in ("-USAME", "-DPLAIN"):
