@@ -316,6 +316,7 @@ class NaiveClassForest(NaiveExtraTrees):
 
     FLOOR, SHARE = 0.01, 0.005
     RATE, FIRST_SQUARES, MOST_SQUARES, FIRST_OF_TABLE = 0.3, 4.0, 500.0, 0.5
+    PENALTY = 0.05
     LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
     COUNT_MEMORY = 16_000.0
 
@@ -413,7 +414,9 @@ class NaiveClassForest(NaiveExtraTrees):
             odds = logs + np.log(weights)
             slopes = weights[code] * (odds @ (balanced / balanced.sum()) - odds[:, code])
             self.squares = np.minimum(self.squares + slopes**2, self.MOST_SQUARES)
-            first = self.FIRST_SQUARES * (1.0 + self.delay)
+            first = self.FIRST_SQUARES / self.step
+            penalties = [self.delay / (group.window_size + self.delay) for group in self.groups]
+            slopes += self.PENALTY * np.array([*penalties, 0.0, 0.0, 0.0])
             rates = (
                 self.RATE * self.step / np.sqrt(np.minimum(first + self.squares, self.MOST_SQUARES))
             )
@@ -562,14 +565,14 @@ class NaiveNumberForest(NaiveExtraTrees):
         self, row: Row, square: float, variance: float, tilt: float, expected: float, *tails: float
     ) -> None:
         if self.mean_error() > 0.0:
-            z2 = min(square / self.expected(variance, tilt), 100.0)
-            self.noise.learn(row, self.spread(variance), z2)
-        if expected > 0.0 and self.is_of_question:
-            size = math.sqrt(square / expected)
-            step = max(0.02 * (1.0 + self.delay) ** -0.125, 1.0 / (25.0 + self.n_tails))
-            beyond = size > np.exp(0.5 * (self.tails + tails))
-            self.tails = self.tails + step * (beyond - np.array([0.5, 0.1]))
-            self.n_tails += 1
+            now = self.expected(variance, tilt)
+            self.noise.learn(row, self.spread(variance), min(square / now, 100.0))
+            if expected > 0.0:
+                size = math.sqrt(square / math.sqrt(expected * now))
+                step = max(0.02 * (1.0 + self.delay) ** -0.125, 1.0 / (25.0 + self.n_tails))
+                beyond = size > np.exp(0.5 * (self.tails + tails))
+                self.tails = self.tails + step * (beyond - np.array([0.5, 0.1]))
+                self.n_tails += 1
         self.errors.append(square)
 
     def weigh(self, sample: Sample) -> None:

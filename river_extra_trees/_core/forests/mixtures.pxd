@@ -14,11 +14,14 @@ After each sample, the exponents take a step down the gradient g of the log loss
 0 (AdaGrad: Duchi, Hazan and Singer 2011),
 
     g_m = sum_c p(c) log q_m(c) - log q_m(y),    G_m <- min(G_m + g_m^2, MOST_SQUARES),
-    e_m <- max(0, e_m - RATE g_m / min(FIRST_SQUARES (1 + D) + G_m, MOST_SQUARES)^(1/2)),
+    e_m <- max(0, e_m - RATE (g_m + r_m) / min(FIRST_SQUARES (1 + D)^(1/2) + G_m,
+                                               MOST_SQUARES)^(1/2)),
 
-where D is the mean delay of the labels. MOST_SQUARES keeps them learning in a long stream. A sample
-with a new label changes no weight and no exponent: no member could know it. The exponent of the
-mixture begins at 1. Where labels come at once, that of the last labels begins at FIRST_OF_TABLE.
+where D is the mean delay of the labels. Where they are late, short windows have to earn their
+exponents: r_m = PENALTY D / (W + D) for the group of a window of W samples, 0 for other members.
+MOST_SQUARES keeps them learning in a long stream. A sample with a new label changes no weight and
+no exponent: no member could know it. The exponent of the mixture begins at 1. Where labels come at
+once, that of the last labels begins at FIRST_OF_TABLE.
 
 Rare labels: if one label f has most samples, the pool learns as if it had nine tenths of them. Each
 of its samples counts v = `balance` of a decayed count (`shares`), for the weights, s and g; in g,
@@ -78,10 +81,9 @@ conformal inference, Gibbs and Candes 2021),
     log q <- log q + r ([|z| > q'] - (1 - level)),      r = max(TAIL_RATE (1 + D)^(-1/8),
                                                                 1 / (FIRST_TAILS + number of z)).
 
-With late labels, v is that of the question: so the tails know how much E changes until the label
-comes. (The slopes of the model learn from E as it is then.) And q' is the geometric mean of q now
-and at the question. If it was that of now alone, intervals would hold less than they say where
-errors come in bouts; if that of the question alone, q would go on for D samples after it was right.
+With late labels, v and q' are geometric means of those at the question and those now (the noise
+learns from those now alone). By those at the question, the tails know how much the errors change
+until the label comes. By those now, they do not go on for D samples after E or q was right.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means. The share s and the .7 are multiplied by (1 + D)^(-1/2).
@@ -125,7 +127,8 @@ cdef class ClassPool(Part):
     cdef void pool_logs(self, double* logs, int width) noexcept nogil
     cdef void weigh(self, const double* answers, double* logs, int code, int width,
                     const Pace* pace) noexcept nogil
-    cdef void learn_exponents(self, double* logs, int code, int width, double step) noexcept nogil
+    cdef void learn_exponents(self, double* logs, int code, int width,
+                              const Pace* pace) noexcept nogil
     cdef void count(self, int code) noexcept nogil
     cdef void forget(self, const uint8_t* gone) noexcept nogil
     cdef double offset(self) noexcept nogil

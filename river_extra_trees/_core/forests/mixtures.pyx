@@ -17,6 +17,7 @@ cdef double CLASS_SHARE = 0.005     # s for classes
 FLOOR = 0.01
 cdef double RATE = 0.3              # of the exponents
 cdef double FIRST_SQUARES = 4.0     # beside G
+cdef double PENALTY = 0.05          # of the exponents of windows that are short beside the delay
 cdef double MOST_SQUARES = 500.0    # of both
 cdef double LARGEST_EXPONENT = 1e6
 cdef double COUNT_MEMORY = 16000.0  # of the samples of the frequent label
@@ -95,7 +96,7 @@ cdef class ClassPool(Part):
         if not self.labels.is_new(code):
             if answers == NULL:
                 self.pool_logs(logs, width)
-            self.learn_exponents(logs, code, width, pace.step)
+            self.learn_exponents(logs, code, width, pace)
             for g in range(n_groups):
                 share = max(answers[g * width + code] if answers != NULL
                             else exp(logs[g * width + code]), FLOOR)
@@ -106,11 +107,12 @@ cdef class ClassPool(Part):
             self.transitions.learn(<int>logs[(n_groups + 4) * width], code)
         self.transitions.last = code
 
-    cdef void learn_exponents(self, double* logs, int code, int width, double step) noexcept nogil:
-        """AdaGrad, see the header; `step` is (1 + D)^(-1/2). The pooled p becomes p'."""
+    cdef void learn_exponents(self, double* logs, int code, int width,
+                              const Pace* pace) noexcept nogil:
+        """AdaGrad, see the header. The pooled p becomes p'."""
         cdef int c, member, f = self.frequent, table = self.n_groups + 1
         cdef double* pooled = self.pooled(logs, width)
-        cdef double slope, squares, first = FIRST_SQUARES / (step * step)
+        cdef double step = pace.step, slope, squares, first = FIRST_SQUARES / step
         cdef double v = self.weight_of(f), total, of_offset
         if self.squares[table] == 0.0:      # it has told no labels apart yet
             self.exponents[table] = FIRST_OF_TABLE if step == 1.0 else 0.0
@@ -127,6 +129,8 @@ cdef class ClassPool(Part):
             slope *= self.weight_of(code)
             squares = min(self.squares[member] + slope * slope, MOST_SQUARES)
             self.squares[member] = squares
+            if member < self.n_groups:
+                slope += PENALTY * (1.0 - sqrt(pace.claims[member]))
             self.exponents[member] = max(0.0, self.exponents[member] - RATE * step * slope / sqrt(
                 min(first + squares, MOST_SQUARES)))
 
@@ -350,17 +354,17 @@ cdef class NumberMixture(Part):
 
     cdef void learn_spread(self, const double* answers, double square, const Pace* pace,
                            const double* row, Py_ssize_t stride) noexcept nogil:
-        """Update the noise and the tails with a squared error, before E.
-
-        The first error has no z, nor have late labels without a question.
-        """
+        """Update the noise and the tails with a squared error, before E. The first one has no z."""
         cdef const double* h = answers + self.n_groups + 5 + N_REGRESSORS
-        cdef double u, v = h[1], step, middle
+        cdef double u, now, v = h[1], step, middle
         cdef int k
-        if self.has_error():
-            u = self.log_ratio(answers[self.n_groups + 2])
-            self.noise.learn(row, stride, u, z2_of(square, self.expected(u, h[0])))
-        if v > 0.0 and pace.is_of_question:
+        if not self.has_error():
+            return
+        u = self.log_ratio(answers[self.n_groups + 2])
+        now = self.expected(u, h[0])
+        self.noise.learn(row, stride, u, z2_of(square, now))
+        if v > 0.0:
+            v *= sqrt(now / v)      # the geometric mean; the same bits if nothing has changed
             step = max(TAIL_RATE * sqrt(pace.share), 1.0 / (FIRST_TAILS + self.n_tails))
             self.n_tails += 1
             for k in range(N_LEVELS):
