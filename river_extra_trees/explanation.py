@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,15 @@ from ._core.safe_repr import safe_repr
 from ._estimator.extras import import_extra
 from ._estimator.rows import objects
 
+if typing.TYPE_CHECKING:
+    from ._core.explain import Contributions
+
 __all__ = ["Explanation"]
 
 Array = npt.NDArray[typing.Any]
 
 SHOWN = 10  # features in a printed explanation
+LATE = ("base_value", "values", "data", "feature_names")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,31 +74,40 @@ class Explanation:
     @classmethod
     def of_sample(
         cls,
-        base_value: float,
-        values: npt.NDArray[np.float64],
-        x: Mapping[Hashable, typing.Any],
-        feature_names: tuple[Hashable, ...],
-        label: typing.Any,
+        found: Contributions,
+        sample: dict[Hashable, typing.Any],
         method: str,
     ) -> typing.Self:
-        """Return the explanation of one prediction, whose `data` are made when they are read."""
+        """Return the explanation of one prediction, whose fields are made when they are read."""
         explanation = cls.__new__(cls)
         own = explanation.__dict__  # the fields are frozen
-        own["base_value"] = base_value
-        own["values"] = values
-        own["feature_names"] = feature_names
-        own["label"] = label
+        own["_found"] = found
+        own["_sample"] = sample
         own["method"] = method
-        own["_sample"] = dict(x)
+        own["label"] = found.labels[0] if found.labels else None
         return explanation
 
     def __getattr__(self, name: str) -> typing.Any:
-        """Make the data of a sample."""
-        if name != "data" or "_sample" not in self.__dict__:
+        """Make a field of the explanation of one prediction."""
+        if name not in LATE or "_found" not in self.__dict__:
             raise AttributeError(f"an Explanation has no attribute {name!r}")
-        sample = self.__dict__["_sample"]
-        data = objects([sample.get(each) for each in self.feature_names])
-        return self.__dict__.setdefault("data", data)  # another thread may read it, too
+        found, sample = self.__dict__["_found"], self.__dict__["_sample"]
+        bases, parts = found.arrays()
+        names = found.features[0]
+        made = {
+            "base_value": bases.item(0),
+            "values": by_feature(parts, found.features)[0],
+            "data": objects([sample.get(each) for each in names]),
+            "feature_names": names,
+        }
+        for field, value in made.items():
+            self.__dict__.setdefault(field, value)  # another thread may read one, too
+        return self.__dict__[name]
+
+    def __reduce__(self) -> tuple[typing.Any, ...]:
+        """Return the fields, which are made now."""
+        fields = dataclasses.fields(self)
+        return type(self), tuple(getattr(self, field.name) for field in fields)
 
     @property
     def output(self) -> typing.Any:
@@ -186,6 +199,23 @@ class Explanation:
             data=as_numbers(self.data),
             feature_names=[safe_repr(name, str) for name in self.feature_names],
         )
+
+
+def by_feature(
+    parts: npt.NDArray[np.float64],
+    features: tuple[tuple[Hashable, ...], tuple[list[int], list[int]] | None],
+) -> npt.NDArray[np.float64]:
+    """Add up the contributions of the columns of each feature.
+
+    A feature with numbers and other values has two columns, and some columns are free.
+    """
+    names, places = features
+    if places is None:
+        return parts
+    values = np.zeros((len(parts), len(names)))
+    for column, place in zip(*places, strict=True):
+        values[:, place] += parts[:, column]
+    return values
 
 
 def aligned(rows: list[tuple[str, str]]) -> str:

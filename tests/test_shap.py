@@ -56,7 +56,7 @@ def test_tree_explainer(model: Any) -> None:
     explainer = shap.TreeExplainer(model.to_shap())
     for row in rng.random((20, 6)):
         x = {i: float(value) for i, value in enumerate(row) if value < 0.9}
-        _, (base,), (parts,) = model._core.explain([x])
+        (base,), (parts,) = model._core.explain(x).arrays()
         wanted = explainer(np.array([model._core.row_of(x)]))
         assert base == pytest.approx(float(np.ravel(wanted.base_values)[0]), abs=1e-10)
         assert parts == pytest.approx(np.ravel(wanted.values), abs=1e-10)

@@ -55,15 +55,18 @@ cdef class Bins:
         cdef PyObject* name
         cdef PyObject* found
         cdef int at
+        cdef list met = self.met, values = self.values
         if self.n_held == N_HELD:
             self.count()
         at = self.n_held    # the methods of a value may add other samples
         for column in range(1, n):
             # Samples mostly have their columns in this order.
-            if not PyDict_Next(x, &place, &name, &found) or not self.is_next(column - 1, name):
+            if not PyDict_Next(x, &place, &name, &found) or (
+                    name != PyList_GET_ITEM(met, column - 1)
+                    and not self.is_next(column - 1, name)):
                 found = PyDict_GetItem(x, self.names[column - 1])
             n_found += found != NULL
-            if PyList_GET_ITEM(self.values, column) != <PyObject*>None:
+            if PyList_GET_ITEM(values, column) != <PyObject*>None:
                 value = None if found == NULL else <object>found
                 self._counts[column, self.bin_of(column, value)] += 1.0
             elif found == NULL:
@@ -78,10 +81,8 @@ cdef class Bins:
         return 0
 
     cdef bint is_next(self, Py_ssize_t i, PyObject* name) except -1:
-        """Whether a name is that of a column. Readers make new names for each batch or row."""
+        """Whether another object is the name of a column: readers make new ones for each row."""
         cdef PyObject* met = PyList_GET_ITEM(self.met, i)
-        if name == met:
-            return True
         if (not PyUnicode_CheckExact(<object>name) or not PyUnicode_CheckExact(<object>met)
                 or PyUnicode_Compare(<object>name, <object>met) != 0):
             return False

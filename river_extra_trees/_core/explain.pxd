@@ -102,9 +102,10 @@ cdef struct Layout:             # of a tree that is being laid out; see `begin`
 
 cdef class Contributions:       # to the outputs for some rows
     cdef readonly int n_features, n_rows
-    cdef object numbers         # an array (features + 1, rows), which has the memory of both:
-    cdef double* phi            # phi[feature * n_rows + row]
+    cdef double* phi            # phi[feature * n_rows + row], and behind it:
     cdef double* base           # base[row]: the sum of the means of the trees
+    cdef public list labels     # of each row; of numbers, none
+    cdef public tuple features  # which feature has each column: see `Schema.by_feature`
 
     cdef void add(self, const double* phi, const double* base) noexcept nogil
     cdef void to_log_odds(self) noexcept nogil
@@ -211,18 +212,20 @@ cdef class TreeExplanations(Explanations):
     cdef int first, n           # the trees: first ... first + n - 1
     cdef bint climbs            # a task is some rows, whose paths are climbed
     cdef Trees trees
-    cdef double* rows           # rows[column * n_rows + row]
-    cdef int* leaves            # leaves[row * n_trees + tree]: that the row reaches
+    cdef double* memory         # of these three:
     cdef double* weights        # weights[tree * n_rows + row], of its contributions; NULL: 1 each
+    cdef double* rows           # rows[column * n_rows + row], unless a task climbs
+    cdef int* leaves            # leaves[row * n_trees + tree]: that the row reaches
     cdef int n_classes          # of a regression 1: the mean
-    cdef int* codes             # per row: the class that is explained; 0 of a regression
+    cdef int[MOST_ROWS] codes   # the class that is explained; 0 of a regression
     cdef const double* factors  # factors[class * n_rows + row]; NULL: 1 for the class codes[row],
                                 #   0 for all others
     cdef bint regression
     cdef bint empty_answers     # an empty leaf answers: its mean, or equal shares
     cdef bint by_majority       # the largest class of a leaf has the share 1
 
-    cdef void add_up_trees(self) except *
+    cdef int begin(self, Contributions total, bint shapley, Team team, Trees trees) except -1
+    cdef int prepare(self, bint with_weights) except -1
     cdef int explain(self, int first, int n) except -1
     cdef int explain_some(self, Explainer explainer, int task) except -1 nogil
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
@@ -231,6 +234,7 @@ cdef class TreeExplanations(Explanations):
     cdef void reach(self, int row, const int* leaves) noexcept
     cdef void climb_trees(self, int first) noexcept nogil
     cdef void climb(self, int tree, int row, const double* factors) noexcept nogil
+    cdef double without_samples(self, int tree, int row, const double* factors) noexcept nogil
     cdef double answer_one(self, int tree, int node, int row, const double* factors) noexcept nogil
     cdef double mean_of_tree(self, int tree, int row, const double* factors) noexcept nogil
     cdef double weight_in(self, int tree, int row) noexcept nogil

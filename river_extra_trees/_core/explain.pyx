@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.object cimport PyObject
 from libc.math cimport NAN, exp, expm1, log, log1p
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from .allocation cimport product
+from .allocation cimport free, product, zeroed
 from .lists cimport item_of
 from .subtotals cimport (
     MOST_CLASSES, add_classes, are_known, mean_below, next_unknown, reserve_subtotals, subtotal_of,
@@ -20,7 +20,6 @@ cdef extern from "quadrature.h":
                int n_rows) noexcept nogil
 
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
-cdef object EMPTY = np.empty
 
 cdef enum:
     MOST_MARKED = 256           # depth of trees whose features on a path are counted
@@ -58,18 +57,22 @@ cdef class Contributions:
     """Contributions of so many features to the outputs for some rows. See the header."""
 
     def __cinit__(self, int n_features, int n_rows):
-        cdef Py_buffer memory
         self.n_features, self.n_rows = n_features, n_rows
-        self.numbers = EMPTY((n_features + 1, n_rows))
-        PyObject_GetBuffer(self.numbers, &memory, PyBUF_SIMPLE)
-        self.phi = <double*>memory.buf      # which stays where it is
+        self.phi = <double*>zeroed(product(n_features + 1, n_rows), sizeof(double))
         self.base = self.phi + <Py_ssize_t>n_features * n_rows
-        memset(self.phi, 0, memory.len)
-        PyBuffer_Release(&memory)
+
+    def __dealloc__(self):
+        free(self.phi)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.phi,
+                          (self.n_features + 1) * self.n_rows * <Py_ssize_t>sizeof(double), False,
+                          flags)
 
     def arrays(self):
-        """The base value of each row, and the contributions: an array (rows, features)."""
-        return self.numbers[self.n_features], self.numbers[:self.n_features].T
+        """The base value of each row, and the contributions: an array (rows, columns)."""
+        numbers = np.frombuffer(self).reshape(self.n_features + 1, self.n_rows)
+        return numbers[self.n_features], numbers[:self.n_features].T
 
     cdef void add(self, const double* phi, const double* base) noexcept nogil:
         cdef Py_ssize_t i
@@ -260,18 +263,34 @@ cdef class TreeExplanations(Explanations):
     does not depend on the threads.
     """
 
-    def __cinit__(self, Contributions total, bint shapley, Team team, Trees trees):
-        cdef size_t columns = max(1, total.n_features)
+    cdef int begin(self, Contributions total, bint shapley, Team team, Trees trees) except -1:
+        """Begin to explain predictions of some trees."""
         self.total, self.shapley, self.team, self.trees = total, shapley, team, trees
         self.regression, self.n_classes = trees.kind.regression, 1
-        self.renew(&self.rows, product(columns, total.n_rows), sizeof(double))
-        self.renew(&self.codes, total.n_rows, sizeof(int))
-        self.renew(&self.leaves, product(max(1, trees.n_trees), total.n_rows), sizeof(int))
+        return 0
+
+    cdef int prepare(self, bint with_weights) except -1:
+        """Allocate memory for the rows, and compute the subtotals that are not known."""
+        cdef size_t n_rows = self.total.n_rows, n_leaves = product(self.trees.n_trees, n_rows)
+        cdef size_t n_weights = n_leaves if with_weights else 0
+        cdef size_t n_values
+        cdef int tree
+        self.climbs = self.keeps_subtotals() and not self.shapley
+        n_values = 0 if self.climbs else product(self.total.n_features, n_rows)
+        self.renew(&self.memory, n_weights + n_values + n_leaves, sizeof(double))
+        self.weights = self.memory if with_weights else NULL
+        self.rows = self.memory + n_weights
+        self.leaves = <int*>(self.rows + n_values)
+        if self.keeps_subtotals():
+            for tree in range(self.trees.n_trees):
+                self.add_up(tree)
+        return 0
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         cdef Py_ssize_t i
-        for i in range(self.total.n_features):
-            self.rows[i * self.total.n_rows + row] = values[i]
+        if not self.climbs:
+            for i in range(self.total.n_features):
+                self.rows[i * self.total.n_rows + row] = values[i]
         self.codes[row] = code
         return 0
 
@@ -280,19 +299,12 @@ cdef class TreeExplanations(Explanations):
         cdef Py_ssize_t n = self.trees.n_trees
         memcpy(self.leaves + row * n, leaves, n * sizeof(int))
 
-    cdef void add_up_trees(self) except *:
-        """Compute the subtotals that are not known."""
-        cdef int tree
-        if self.keeps_subtotals():
-            for tree in range(self.trees.n_trees):
-                self.add_up(tree)
-
     cdef int explain(self, int first, int n) except -1:
         """Add the contributions in the trees first ... first + n - 1."""
         cdef int _
         cdef const double* part
         cdef size_t n_values = <size_t>self.total.n_features * self.total.n_rows
-        self.first, self.n, self.climbs = first, n, self.keeps_subtotals() and not self.shapley
+        self.first, self.n = first, n
         if self.climbs:
             with nogil:
                 self.team.run(self, 1 + (self.total.n_rows - 1) // CLIMBING)
@@ -382,27 +394,24 @@ cdef class TreeExplanations(Explanations):
 
         From the leaf up, since the prediction has found it: a step needs no value of the row.
         """
-        cdef const Tree* this = &self.trees.trees[tree]
-        cdef const Node* nodes = this.nodes
-        cdef const int* parents = this.parents
-        cdef Py_ssize_t n_rows = self.total.n_rows, n_subtotals = this.n_subtotals
         cdef int node = self.leaves[row * <Py_ssize_t>self.trees.n_trees + tree]
-        cdef int n = 0 if self.regression else self.n_classes
-        cdef double weight = self.weight_in(tree, row), below, above
-        cdef double* phi = self.total.phi + row
+        cdef double weight = self.weight_in(tree, row)
         cdef double* base = self.total.base + row
-        below = self.answer_one(tree, node, row, factors)
+        cdef double below = self.answer_one(tree, node, row, factors)
         if below != below:                  # no sample
             below = self.mean_of_tree(tree, row, factors)
-        while node > 0:
-            above = answer_of(this.subtotals + (node >> 1) * n_subtotals, n, factors)
-            node = parents[node >> 1]
-            if above != above:              # no sample below
-                above = self.answer_empty(row) if n else above
-                above = self.mean_of_tree(tree, row, factors) if above != above else above
-            phi[nodes[node].feature * n_rows] += (below - above) * weight
-            below = above
+        if self.regression:
+            below = climb_up(self, tree, row, factors, 0, node, below, weight)
+        elif self.n_classes == 2:           # most often
+            below = climb_up(self, tree, row, factors, 2, node, below, weight)
+        else:
+            below = climb_up(self, tree, row, factors, self.n_classes, node, below, weight)
         base[0] += below * weight
+
+    cdef double without_samples(self, int tree, int row, const double* factors) noexcept nogil:
+        """What an inner node without samples answers a row."""
+        cdef double answer = NAN if self.regression else self.answer_empty(row)
+        return answer if answer == answer else self.mean_of_tree(tree, row, factors)
 
     cdef double mean_of_tree(self, int tree, int row, const double* factors) noexcept nogil:
         """What the root answers a row; 0 if it is empty."""
@@ -513,8 +522,7 @@ cdef class VoteExplanations(TreeExplanations):
     cdef VoteExplanations by(self, int n_labels):
         """Give each tree the weight 0."""
         self.n_classes = 1 if self.regression else n_labels
-        self.renew(&self.weights, product(self.trees.n_trees, self.total.n_rows), sizeof(double))
-        self.add_up_trees()
+        self.prepare(True)
         return self
 
     cdef int finish(self) except -1:
@@ -547,17 +555,36 @@ cdef inline void answer_shares(TreeExplanations self, double* values, int k, dou
 cdef inline double answer_of(const double* total, int n, const double* factors) noexcept nogil:
     """What an inner node with this subtotal answers by n classes, or by its mean if n is 0.
 
-    NaN: it is empty.
+    NaN: it is empty. Two sums do not wait for each other.
     """
-    cdef double answer
+    cdef double even, odd = 0.0
     cdef int k
     if n == 0:
         return total[1] * factors[0]
     if not total[0] > 0.0:
         return NAN
-    answer = total[1] * factors[0]
-    if n > 1:                               # most often, there are two
-        answer += total[2] * factors[1]
-    for k in range(2, n):
-        answer += total[1 + k] * factors[k]
-    return answer / total[0]
+    even = total[1] * factors[0] if n % 2 else 0.0
+    for k in range(n % 2, n, 2):
+        even += total[1 + k] * factors[k]
+        odd += total[2 + k] * factors[k + 1]
+    return (even + odd) / total[0]
+
+
+cdef inline double climb_up(TreeExplanations self, int tree, int row, const double* factors, int n,
+                            int node, double below, double weight) noexcept nogil:
+    """Climb from a node that answers `below`; return what the root answers. n as in `answer_of`."""
+    cdef const Tree* this = &self.trees.trees[tree]
+    cdef const Node* nodes = this.nodes
+    cdef const int* parents = this.parents
+    cdef const double* subtotals = this.subtotals
+    cdef Py_ssize_t n_rows = self.total.n_rows, n_subtotals = this.n_subtotals
+    cdef double* phi = self.total.phi + row
+    cdef double above
+    while node > 0:
+        above = answer_of(subtotals + (node >> 1) * n_subtotals, n, factors)
+        node = parents[node >> 1]
+        if above != above:                  # no sample below
+            above = self.without_samples(tree, row, factors)
+        phi[nodes[node].feature * n_rows] += (below - above) * weight
+        below = above
+    return below

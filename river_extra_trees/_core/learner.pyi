@@ -1,9 +1,7 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
-
+from .explain import Contributions
 from .schema import Labels, Schema
 from .table import RowReader, Table
 from .team import Team
@@ -29,11 +27,11 @@ class Learner:
     def number_of_tree(self, tree: int, x: Mapping[Any, Any]) -> float: ...
     def explain(
         self,
-        rows: list[Mapping[Any, Any]] | RowReader,
+        rows: Mapping[Any, Any] | RowReader,
         label: Any = None,
         shapley: bool = True,
         team: Team | None = None,
-    ) -> tuple[list[Any], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    ) -> Contributions: ...
     def nodes(self, tree: int) -> list[dict[str, Any]]: ...
     def sizes(self) -> tuple[int, int]: ...
     def row_of(self, x: Mapping[Any, Any]) -> list[float]: ...

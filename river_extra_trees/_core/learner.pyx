@@ -451,7 +451,7 @@ cdef class Learner(Guarded):
         Parameters
         ----------
         rows
-            Features of each row; or a reader, of which some rows are explained, from the next one
+            Features of a sample; or a reader, of which some rows are explained, from the next one
             on.
         label
             Label whose log odds are explained; None: the predicted one, or the number.
@@ -462,30 +462,25 @@ cdef class Learner(Guarded):
 
         Returns
         -------
-        The label of each row; the base values; and an array (rows, columns) of contributions.
+        The contributions, with the label of each row and the features of the columns.
         """
         cdef Contributions total
         cdef Explanations explanations
         cdef RowReader reader = rows if isinstance(rows, RowReader) else None
         cdef list labels = []
-        cdef int row, n_rows, most, given, code = 0
+        cdef int row, most, n_rows = 1, given, code = 0
         hold(self)
         try:
-            # Of many columns fewer rows, for their memory.
-            most = max(1, min(<int>MOST_ROWS, (1 << 16) // max(1, self.schema.n_columns)))
-            if reader is None:
-                n_rows = <int>len(rows)
-                if n_rows > MOST_ROWS:
-                    raise ValueError(f"at most {<int>MOST_ROWS} rows are explained at once")
-            else:
+            if reader is not None:      # of many columns fewer rows, for their memory
+                most = max(1, min(<int>MOST_ROWS, (1 << 16) // max(1, self.schema.n_columns)))
                 n_rows = <int>min(reader.n - reader.row, most)
                 reader.link(self.schema, self.labels, self.n_seen)
             given = 0 if self.regression else self.code_to_explain(label)
             total = Contributions(self.schema.n_columns, n_rows)
-            explanations = self.explanations(total, shapley, team or ALONE)
+            explanations = self.explanations(total, shapley, ALONE if team is None else team)
             for row in range(n_rows):
                 if reader is None:
-                    self.schema.encode(rows[row])
+                    self.schema.encode(rows)
                 else:
                     reader.read()
                     reader.row += 1
@@ -494,9 +489,10 @@ cdef class Learner(Guarded):
                     labels.append(self.labels.labels[code])
                 explanations.put_row(row, self.schema.row, code)
             explanations.finish()
+            total.labels, total.features = labels, self.schema.by_feature()
         finally:
             release(self)
-        return labels, *total.arrays()
+        return total
 
     cdef int code_to_explain(self, object label) except? -1:
         """The code of a label; -1: of each row the predicted one."""

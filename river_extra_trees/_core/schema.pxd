@@ -67,6 +67,10 @@ cdef class Schema(Part):
     cdef Py_ssize_t layout_capacity
     cdef unsigned int misses
 
+    # Another one: what `by_feature` said of this version.
+    cdef tuple described
+    cdef unsigned long described_version
+
     cdef inline bint has_codes(self, int column) noexcept nogil:
         """Whether a column is nominal."""
         return item_of(<PyObject*>self.codes, column) != none
@@ -102,6 +106,8 @@ cdef class Schema(Part):
         return (self.n_columns == self.max_columns and n_seen < self.next_search
                 and length_of(<PyObject*>self.free) == 0)
 
+    cdef tuple by_feature(self)
+    cdef tuple find_features(self)
     cdef int encode(self, object x) except -1
     cdef int validate(self, object x) except -1
     cdef list foresee(self, dict x)

@@ -400,16 +400,20 @@ cdef class Schema:
         cdef set unused = set(self.free)
         return [pair for pair in enumerate(self.names) if pair[0] not in unused]
 
-    def by_feature(self, int n_columns):
-        """The names of the features in the first columns, and which of them has each column.
+    cdef tuple by_feature(self):
+        """The names of all features, and which of them has each column.
 
         The latter are a list of columns and one of places in the names; None if each of the columns
-        has its own feature, in this order.
+        has its own feature, in this order. The result is kept until the columns change.
         """
-        if n_columns == self.n_columns and not self.free and (
-                self.numeric.keys().isdisjoint(self.nominal)):
+        if self.described is None or self.described_version != self.version:
+            self.described, self.described_version = self.find_features(), self.version
+        return self.described
+
+    cdef tuple find_features(self):
+        if not self.free and self.numeric.keys().isdisjoint(self.nominal):
             return tuple(self.names), None
-        pairs = [pair for pair in self.features() if pair[0] < n_columns]
+        pairs = self.features()
         places = dict.fromkeys(name for _, name in pairs)
         places = {name: place for place, name in enumerate(places)}
         return tuple(places), ([column for column, _ in pairs], [places[name] for _, name in pairs])

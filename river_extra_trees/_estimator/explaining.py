@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees.explanation import Explanation
+from river_extra_trees.explanation import Explanation, by_feature
 
 from .frames import opened
 from .inspection import Node, is_leaf
@@ -25,8 +25,6 @@ __all__ = ["explain_row", "explain_rows", "trees_for_shap"]
 
 METHODS = ("shapley", "path")
 
-Numbers = npt.NDArray[np.float64]
-
 
 def explain_row(
     core: Learner,
@@ -36,11 +34,10 @@ def explain_row(
     method: str,
 ) -> Explanation:
     """Explain the prediction for a sample, with some threads; `label` is None in a regression."""
-    check_choice("method", method, *METHODS)
-    labels, bases, parts = core.explain([x], label, method == "shapley", team)
-    names, values = by_feature(core, parts)
-    label = None if core.regression else labels[0]
-    return Explanation.of_sample(bases.item(0), values[0], x, names, label, method)
+    if method not in METHODS:
+        check_choice("method", method, *METHODS)
+    found = core.explain(x, label, method == "shapley", team)
+    return Explanation.of_sample(found, dict(x), method)
 
 
 def explain_rows(
@@ -53,30 +50,17 @@ def explain_rows(
     while reader.row < reader.n:
         blocks.append(core.explain(reader, label, method == "shapley", team))
     # Another thread may have learned a new feature in between: it has no part in earlier blocks.
-    parts = np.zeros((reader.n, blocks[-1][2].shape[1]))
+    features = blocks[-1].features
+    found = [block.arrays() for block in blocks]
+    parts = np.zeros((reader.n, blocks[-1].n_features))
     first = 0
-    for _, _, block in blocks:
+    for _, block in found:
         parts[first : first + len(block), : block.shape[1]] = block
         first += len(block)
-    names, values = by_feature(core, parts)
+    bases, names = np.concatenate([base for base, _ in found]), features[0]
+    labels = None if core.regression else [label for block in blocks for label in block.labels]
     data = objects_by_name(frame, names)
-    labels = [each for found, *_ in blocks for each in found]
-    bases = np.concatenate([found for _, found, _ in blocks])
-    return Explanation(bases, values, data, names, None if core.regression else labels, method)
-
-
-def by_feature(core: Learner, parts: Numbers) -> tuple[tuple[Hashable, ...], Numbers]:
-    """Add up the contributions of the columns of each feature; return its name, too.
-
-    A feature with numbers and other values has two columns, and some columns are free.
-    """
-    names, places = core.schema.by_feature(parts.shape[1])
-    if places is None:
-        return names, parts
-    values = np.zeros((len(parts), len(names)))
-    for column, place in zip(*places, strict=True):
-        values[:, place] += parts[:, column]
-    return names, values
+    return Explanation(bases, by_feature(parts, features), data, names, labels, method)
 
 
 def objects_by_name(frame: typing.Any, names: tuple[Hashable, ...]) -> npt.NDArray[np.object_]:

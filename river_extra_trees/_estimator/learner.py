@@ -337,7 +337,7 @@ class TreeLearner(base.Estimator):
 
     def _explain_one(self, x: Sample, label: typing.Any, method: str) -> Explanation:
         """Explain the prediction for a sample; `label` is None in a regression."""
-        if getattr(self, "n_jobs", 1) == 1 or method == "path":  # which takes few rows per thread
+        if method == "path" or getattr(self, "n_jobs", 1) == 1:  # a path takes few rows per thread
             return explain_row(self._core, None, x, label, method)
         with self._team() as team:
             return explain_row(self._core, team, x, label, method)
@@ -362,13 +362,16 @@ class TreeLearner(base.Estimator):
         Returns
         -------
         A text with one line per split, and the leaf in the last line; or a table of contributions.
+        A model that has learned nothing says so.
 
         Raises
         ------
         IndexError
             If there is no such tree.
         """
-        if tree is None and self._n_trees > 1 and self.n_samples_seen > 0:
+        if tree is None and self.n_samples_seen == 0:
+            return "no sample has been learned"
+        if tree is None and self._n_trees > 1:
             return str(self._explain_one(x, None, "shapley"))
         tree = 0 if tree is None else tree
         nodes = self._nodes(tree)

@@ -29,6 +29,7 @@ from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import (
     WITH_INTERVALS,
     explained,
+    features_of,
     has_intervals,
     input_errors,
     is_classifier,
@@ -62,7 +63,7 @@ Explain = Annotated[
     typer.Option(
         min=0,
         help="Add columns with the base value, and with the features that contribute most to the "
-        "prediction: so many of them.",
+        "prediction: so many of them, as far as the model has learned that many.",
     ),
 ]
 Keep = Annotated[list[str] | None, typer.Option(help="A column to copy to the output; repeatable.")]
@@ -115,7 +116,8 @@ def predict(
     roles = {"target": target, "keep": list(dict.fromkeys(keep or ())), **reading.roles()}
     reader, _ = streams.open_reader(data, predicts=True, kinds=kinds, **roles)
     reader.has_numeric_targets = not is_classifier(model)
-    wanted = Wanted(learner_of(model)._labels() if probabilities else [], interval, explain)
+    labels = learner_of(model)._labels() if probabilities else []
+    wanted = Wanted(labels, interval, min(explain, max(1, len(features_of(model)))))
     header = _header(wanted, reader)
     fit, score = Fit(dict(kinds.columns), kinds._roles), stats.Mean()
     batches = _checked(reader, fit, strict or kinds.strict)

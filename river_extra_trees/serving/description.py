@@ -30,6 +30,11 @@ def explained(model: Any, x: dict[str, Any]) -> Explanation:
     return learner_of(model).explain_one(before_learner(model, x))
 
 
+def features_of(model: Any) -> list[Any]:
+    """Return the names of the features that the learner of a model has learned."""
+    return list(dict.fromkeys(name for _, name in learner_of(model)._schema.features()))
+
+
 def is_classifier(model: Any) -> bool:
     """Return whether a model predicts labels."""
     return hasattr(learner_of(model), "predict_proba_one")
@@ -84,9 +89,7 @@ def description_of(model: Any) -> dict[str, Any]:
         "version": river_extra_trees.__version__,
         "parameters": {name: safe_repr(value) for name, value in learner._get_params().items()},
         "samples_seen": int(learner.n_samples_seen),
-        "features": list(
-            dict.fromkeys(safe_repr(name, str) for _, name in learner._schema.features())
-        ),
+        "features": list(dict.fromkeys(safe_repr(name, str) for name in features_of(learner))),
         "crowded": summary.get("crowded"),
         "crowded_label": summary.get("crowded_label"),
         "labels": [safe_repr(label, str) for label in learner._labels()]

@@ -191,8 +191,7 @@ def answer(
     label: Any,
     probabilities: Mapping[Any, float] | None = None,
     interval: tuple[float, float] | None = None,
-    explanation: Explanation | None = None,
-    n_contributions: int = 0,
+    explanation: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the response to one sample.
 
@@ -212,16 +211,16 @@ def answer(
         # JSON has no infinity, which a bound may be before the first samples.
         document["interval"] = [bound if math.isfinite(bound) else None for bound in interval]
     if explanation is not None:
-        document["explanation"] = explanation_of(explanation, n_contributions)
+        document["explanation"] = explanation
     return document
 
 
-def explanation_of(explanation: Explanation, n: int) -> dict[str, Any]:
-    """Return an explanation with its n largest contributions."""
+def explanation_of(explanation: Explanation, sent: Mapping[Any, Any], n: int) -> dict[str, Any]:
+    """Return an explanation with its n largest contributions, and the values as they were sent."""
     return {
         "base_value": explanation.base_value,
         "contributions": [
-            {"feature": name, "value": value, "contribution": part}
+            {"feature": name, "value": sent.get(name, value), "contribution": part}
             for name, value, part in explanation.largest(n)
         ],
         "output": explanation.output,

@@ -105,9 +105,9 @@ class Service:
         """Predict each sample; keep the answers until their labels come."""
         self._check_wanted(wanted)
         answers, read = [], self._read(samples)
-        for sample in read:
+        for given, sample in zip(samples, read, strict=True):
             try:
-                answers.append(self._answer(sample, wanted))
+                answers.append(self._answer(given, sample, wanted))
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
         self._note_features(samples, read)
@@ -154,7 +154,7 @@ class Service:
         self._check_wanted(wanted)
         answers = []
         for given, sample in zip(samples, self._checked(samples), strict=True):
-            answers.append(self._answer(sample, wanted))
+            answers.append(self._answer(given, sample, wanted))
             y = answers[-1]["y"]
             self._learn(given, sample)
             self.monitor.note_prediction(given.x, sample.x, y)
@@ -243,11 +243,11 @@ class Service:
         """Whether the model predicts distributions."""
         return has_intervals(self.model)
 
-    def _answer(self, sample: Sample, wanted: Wanted) -> dict[str, Any]:
+    def _answer(self, given: Sample, sample: Sample, wanted: Wanted) -> dict[str, Any]:
         model, x = self.model, sample.x
         more: dict[str, Any] = {}
         if wanted.explain:
-            more = {"explanation": explained(model, x), "n_contributions": wanted.explain}
+            more["explanation"] = explanation_of(explained(model, x), given.x, wanted.explain)
         if wanted.interval is not None:
             distribution = model.predict_one(x, with_dist=True)
             return answer(
@@ -257,10 +257,7 @@ class Service:
         return answer(label, model.predict_proba_one(x) if wanted.probabilities else None, **more)
 
     def explain_latest(self, time: float) -> dict[str, Any]:
-        """Explain the prediction that the page shows with this time, as the model predicts now.
-
-        Values are shown as they were sent.
-        """
+        """Explain the prediction that the page shows with this time, as the model predicts now."""
         found = next((each for each in self.monitor.latest if each["time"] == time), None)
         if found is None:
             raise RequestError("this prediction is no longer among the latest", 404)
@@ -269,10 +266,7 @@ class Service:
             explanation = explained(self.model, sample.x)
         except input_errors(self.model) as error:
             raise RequestError(str(error), REJECTED) from None
-        document = explanation_of(explanation, SHOWN)
-        for each in document["contributions"]:
-            each["value"] = found["x"].get(each["feature"], each["value"])
-        return document
+        return explanation_of(explanation, found["x"], SHOWN)
 
     def _learn(self, given: Sample, sample: Sample) -> None:
         if self.kinds is not None:

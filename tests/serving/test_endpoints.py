@@ -107,8 +107,7 @@ def test_explanations(tmp_path: Path) -> None:
         latest = asked(app, "/status").json["latest"][0]
         shown = asked(app, f"/explanation?time={latest['time']!r}").json
         wanted = asked(app, "/predict?explain=10", body_of({"x": x})).json["explanation"]
-        for each in wanted["contributions"]:
-            each["value"] = x[each["feature"]]  # as it was sent
+        assert {each["feature"]: each["value"] for each in wanted["contributions"]} == x
         assert shown == wanted
         for query, status in (("time=1.5", 404), ("", 400), ("time=x", 400)):
             assert asked(app, f"/explanation?{query}").status == status
@@ -128,6 +127,8 @@ def test_a_date_is_shown_as_it_was_sent(tmp_path: Path, path: str) -> None:
     explained = asked(app, f"/explanation?time={latest['time']!r}")
     assert explained.json["contributions"][0]["feature"].startswith("day")
     assert sent["day"] in [each["value"] for each in explained.json["contributions"]]
+    answer = asked(app, f"{path}?explain=9", body_of({"x": sent, **y})).json
+    assert sent["day"] in [each["value"] for each in answer["explanation"]["contributions"]]
     seen: list[dict[str, Any]] = []
     app.service.monitor.watch._see = seen.append  # type: ignore[method-assign]
     asked(app, path, body_of({"x": sent, **y}))

@@ -15,14 +15,19 @@ from .model_trees cimport LinearModels
 cdef double ONLY_CLASS = 1e-6       # probability of all other classes where there are none
 
 cdef enum:
-    WORK = 4            # scratch of a class: its numbers in `explain_logistic`
+    WORK = 3            # scratch of a class: its numbers in `explain_logistic`
 
 
 cdef Explanations explanations_of(ExtraTrees forest, Contributions total, bint shapley, Team team):
     """Explanations of predictions of a forest."""
+    cdef GroupExplanations found
     if forest.regression:
-        return NumberExplanations(total, shapley, team, forest.trees).by_forest(forest)
-    return ClassExplanations(total, shapley, team, forest.trees).by_forest(forest)
+        found = NumberExplanations.__new__(NumberExplanations)
+    else:
+        found = ClassExplanations.__new__(ClassExplanations)
+    found.begin(total, shapley, team, forest.trees)
+    found.by_forest(forest)
+    return found
 
 
 cdef class GroupExplanations(TreeExplanations):
@@ -53,6 +58,10 @@ cdef class GroupExplanations(TreeExplanations):
         """The factors of a group."""
         return self.of_groups + group * <Py_ssize_t>self.n_classes * self.total.n_rows
 
+    cdef int by_forest(self, ExtraTrees forest) except -1:
+        """Compute what does not depend on the rows."""
+        return 0
+
     cdef int finish(self) except -1:
         cdef Group group
         cdef int g
@@ -73,19 +82,19 @@ cdef class ClassExplanations(GroupExplanations):
     cdef double* slopes         # slopes[member * n_classes + class]: of F between base and
                                 #   prediction, for q_m(c)
 
-    def by_forest(self, ExtraTrees forest):
+    cdef int by_forest(self, ExtraTrees forest) except -1:
         cdef int width = forest.n_labels(), n = forest.n_groups()
         cdef ClassPool pool = forest.pool
         cdef Py_ssize_t n_logs = pool.scratch_of(width)
         self.reserve(forest, width, n_logs + (n + 3 + WORK) * <Py_ssize_t>width)
         self.logs, self.slopes = self.scratch, self.scratch + n_logs
         self.scratch = self.slopes + (n + 3) * width
-        self.add_up_trees()
+        self.prepare(False)
         add_mean_shares(self)
         forest.logistic.answer(forest.schema.row, NULL, 0, forest.schema,
                                pool.logistic_answer(self.logs, width), width)
         pool.pool(self.base, self.logs, width)
-        return self
+        return 0
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         cdef ExtraTrees forest = self.forest
@@ -188,19 +197,17 @@ cdef double log_sum(const double* sums, int n, int code) noexcept:
     return log(total) + largest
 
 
-cdef int explain_logistic(ClassExplanations explanations, int row, double* slopes) except -1:
+cdef void explain_logistic(ClassExplanations explanations, int row, double* slopes) noexcept:
     """Add the contributions to the regression, whose scores are sums over the columns."""
     cdef ExtraTrees forest = explanations.forest
     cdef Contributions contributions = explanations.total
     cdef LogisticRegression logistic = forest.logistic
     cdef const double* values = forest.schema.row
     cdef const int* columns = forest.schema.filled
-    cdef Py_ssize_t place
-    cdef int i, k, width = explanations.n_classes
+    cdef int k, width = explanations.n_classes
     cdef double* scores = explanations.scratch
     cdef double* base = scores + width
-    cdef double* each = base + width
-    cdef double* weights = each + width
+    cdef double* weights = base + width
     cdef double others, base_others, mean = 0.0, total = 0.0
     logistic.scores(values, columns, forest.schema.n_filled, forest.schema, scores)
     logistic.scores(values, columns, 0, forest.schema, base)
@@ -212,12 +219,8 @@ cdef int explain_logistic(ClassExplanations explanations, int row, double* slope
         total += weights[k]
     for k in range(width):
         slopes[k] -= mean * weights[k] / total
-    for i in range(forest.schema.n_filled):
-        logistic.scores(values, columns + i, 1, forest.schema, each)
-        place = columns[i] * <Py_ssize_t>contributions.n_rows + row
-        for k in range(width):
-            contributions.phi[place] += slopes[k] * (each[k] - base[k])
-    return 0
+    logistic.add_terms(values, columns, forest.schema.n_filled, forest.schema, slopes,
+                       contributions.phi + row, contributions.n_rows)
 
 # --- Numbers --------------------------------------------------------------------------------------
 
@@ -231,17 +234,17 @@ cdef class NumberExplanations(GroupExplanations):
 
     cdef double* terms          # of the linear models at a row, per column
 
-    def by_forest(self, ExtraTrees forest):
+    cdef int by_forest(self, ExtraTrees forest) except -1:
         cdef int n = forest.n_groups(), g, tree
         cdef Group group
         self.reserve(forest, 1, n + 2 * forest.mixture.scratch_of() + self.total.n_features)
         self.terms = self.scratch + n + 2 * forest.mixture.scratch_of()
-        self.add_up_trees()
+        self.prepare(False)
         for g in range(n):
             group = forest.groups[g]
             for tree in range(group.first, group.first + group.n):
                 self.base[g] += self.mean_in(tree, 0) / group.n
-        return self
+        return 0
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         cdef ExtraTrees forest = self.forest

@@ -446,7 +446,8 @@ cdef class Forest(WindowEnsemble):
     # --- Explanations -------------------------------------------------------------------------
 
     cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
-        cdef ForestExplanations found = ForestExplanations(total, shapley, team, self.trees)
+        cdef ForestExplanations found = ForestExplanations.__new__(ForestExplanations)
+        found.begin(total, shapley, team, self.trees)
         found.forest, found.by_majority = self, self.votes_by_majority()
         found.by(self.n_labels())
         return found
@@ -528,7 +529,8 @@ cdef class ForestExplanations(VoteExplanations):
                 vote if weight_of(&self.trees.trees[tree], reached[tree]) > 0.0 else 0.0)
         if n_voters == 0:
             if self.of_root is None:
-                self.of_root = VoteExplanations(
+                self.of_root = VoteExplanations.__new__(VoteExplanations)
+                self.of_root.begin(
                     self.total, self.shapley, self.team, self.forest.root_statistics)
                 self.of_root.by_majority = self.by_majority
                 self.of_root.by(self.forest.n_labels())

@@ -73,6 +73,8 @@ cdef class LogisticRegression(Part):
                      double* answers) noexcept nogil
     cdef void answer(self, const double* row, const int* columns, int n, Schema schema,
                      double* answers, int width) noexcept nogil
+    cdef void add_terms(self, const double* row, const int* columns, int n, Schema schema,
+                        const double* factors, double* terms, Py_ssize_t stride) noexcept nogil
     # `shares` are the answer for the row.
     cdef int learn(self, const double* row, const int* columns, int n, Schema schema, int code,
                    double weight, const double* shares) except -1 nogil

@@ -29,6 +29,14 @@ cdef inline double code_of(Schema schema, int column, double value) noexcept nog
     return value if schema.has_codes(column) else NUMERIC
 
 
+cdef inline int place_in(LogisticRegression self, const double* row, int column,
+                         Schema schema) noexcept nogil:
+    """The place of the regressor of a row's value in a column; -1: none, or it is not known."""
+    if row[column] != row[column]:
+        return -1
+    return self.place_of(column, code_of(schema, column, row[column]))
+
+
 cdef inline double z_of(const Regressor* regressor, double value) noexcept nogil:
     """z_j of a value."""
     if regressor.code != NUMERIC:
@@ -187,15 +195,30 @@ cdef class LogisticRegression(Part):
             answers[c] = slopes[c].weight
         for k in range(n):
             column = columns[k]
-            if row[column] != row[column]:
-                continue
-            place = self.place_of(column, code_of(schema, column, row[column]))
+            place = place_in(self, row, column, schema)
             if place < 0:
                 continue
             z = z_of(&self.regressors[place], row[column])
             slopes = self.slopes + <Py_ssize_t>place * self.width
             for c in range(n_labels):
                 answers[c] += z * slopes[c].weight
+
+    cdef void add_terms(self, const double* row, const int* columns, int n, Schema schema,
+                        const double* factors, double* terms, Py_ssize_t stride) noexcept nogil:
+        """Add what each column adds to the sum of factors[class] times the score of the class."""
+        cdef int k, c, place, column
+        cdef double term
+        cdef const Slope* slopes
+        for k in range(n):
+            column = columns[k]
+            place = place_in(self, row, column, schema)
+            if place < 0:
+                continue
+            slopes = self.slopes + <Py_ssize_t>place * self.width
+            term = 0.0
+            for c in range(self.n_labels):
+                term += factors[c] * slopes[c].weight
+            terms[column * stride] += term * z_of(&self.regressors[place], row[column])
 
     # ---------------------------------------------------------------- learning
 

@@ -620,8 +620,9 @@ cdef class Shrubs(WindowEnsemble):
         return self.row_shares()[0]
 
     cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
-        cdef ShrubExplanations found = ShrubExplanations(total, shapley, team, self.trees)
+        cdef ShrubExplanations found = ShrubExplanations.__new__(ShrubExplanations)
         cdef int tree, row
+        found.begin(total, shapley, team, self.trees)
         found.shrubs = self
         found.by(self.n_labels())
         for tree in range(self.trees.n_trees):

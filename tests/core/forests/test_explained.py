@@ -63,7 +63,7 @@ def test_pool(n_labels: int, method: str, n_frequent: float) -> None:
                 for g in range(2)
                 for k in range(n_labels)
             )
-            _, (base,), (parts,) = core.explain([x], label, method == "shapley")
+            (base,), (parts,) = core.explain(x, label, method == "shapley").arrays()
             assert parts == pytest.approx(wanted, abs=1e-8)
             p = model.predict_proba_one(x)[label]
             assert base + parts.sum() == pytest.approx(math.log(p / (1 - p)), abs=1e-9)
@@ -104,7 +104,7 @@ def test_pool_beside_exact_values() -> None:
             return float(sums[code] - np.log(np.exp(np.delete(sums, code)).sum()))
 
         exact = naive.shapley(log_odds, set(range(len(row))))
-        _, (base,), (parts,) = core.explain([x])
+        (base,), (parts,) = core.explain(x).arrays()
         assert base == pytest.approx(log_odds(frozenset()), abs=1e-9)
         assert sum(parts) == pytest.approx(sum(exact.values()), abs=1e-9)
         likeness.append(np.corrcoef(parts, [exact[i] for i in range(len(row))])[0, 1])
@@ -189,7 +189,8 @@ def test_mixture_without_limits(method: str) -> None:
             shares[tree] = weight / group.n
     for x in rows:
         base, parts = by_definition(model, x, shares, mean_of, method)
-        _, (base_got,), (parts_got,) = model._core.explain([x], None, method == "shapley")
+        found = model._core.explain(x, None, method == "shapley")
+        (base_got,), (parts_got,) = found.arrays()
         assert base_got == pytest.approx(base, abs=1e-9)
         assert parts_got == pytest.approx(parts, abs=1e-9)
         n += sum(abs(parts) > 0.01)
@@ -202,7 +203,8 @@ def test_one_linear_model() -> None:
     core = model._core
     (leaf,), slopes = model._nodes(1), core.models[1].coefficients_of(0)
     assert len(slopes) > 3
-    explained = list(zip(*core.explain(rows, None, True)[1:], strict=True))
+    found = [core.explain(x).arrays() for x in rows]
+    explained = [(base, parts) for (base,), (parts,) in found]
     assert [base for base, _ in explained] == pytest.approx([leaf["values"][0]] * len(rows))
     samples = np.array([core.row_of(x) for x, _ in stream(("ExtraTreesRegressor", 0), 146)])
     born, asked = core.state()["births"][1], np.array([core.row_of(x) for x in rows])
