@@ -16,7 +16,10 @@ cdef void find_distinct(Window window, Schema schema, ValueHistory history) noex
     cdef bint is_known
     while 2 * rated <= n_samples:
         rated *= 2
-    if rated == window.n_rated and not window.is_stale and schema.is_numeric():
+    if history is not None:
+        window.is_stale |= history.is_changed
+        history.is_changed = False
+    if rated == window.n_rated and not window.is_stale:
         return
     window.n_rated, window.n_distinct, window.is_stale = rated, 0, False
     memset(window.table, 0xFF, 2 * window.column_capacity * sizeof(int))

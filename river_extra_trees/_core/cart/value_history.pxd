@@ -51,6 +51,7 @@ cdef class ValueHistory(Part):
     cdef readonly int n         # number of entries ...
     cdef int most               # ... and its bound
     cdef readonly int64_t n_learned     # number of samples
+    cdef bint is_changed        # whether it may know other columns than when `find_distinct` asked
 
     cdef int learn(self, Window window, int slot, Schema schema) except -1 nogil
     cdef int learn_value(self, int column, double code, double target,

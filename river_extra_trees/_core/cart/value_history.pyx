@@ -116,6 +116,7 @@ cdef class ValueHistory(Part):
         entry = entries.first + place
         memmove(entry + 1, entry, (entries.n - place) * sizeof(Entry))
         memset(entry, 0, sizeof(Entry))
+        self.is_changed |= entries.n == 0
         entries.n += 1
         self.n += 1
         return entry
@@ -136,7 +137,7 @@ cdef class ValueHistory(Part):
         cdef int column, i, kept
         cdef Entries* entries
         cdef const Entry* entry
-        self.n = 0
+        self.n, self.is_changed = 0, True
         for column in range(self.n_columns):
             entries, kept = &self.columns[column], 0
             for i in range(entries.n):
@@ -165,6 +166,7 @@ cdef class ValueHistory(Part):
         cdef int column
         for column in range(self.n_columns):
             if not held[column]:
+                self.is_changed |= self.columns[column].n > 0
                 self.n -= self.columns[column].n
                 free(self.columns[column].first)
                 memset(&self.columns[column], 0, sizeof(Entries))
