@@ -45,7 +45,7 @@ cdef class Learner(Guarded):
     cdef void forget_columns(self, const uint8_t* held) noexcept
     # Marks the labels of stored samples in `held`, and those of leaves in `met`.
     cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1
-    # Forgets the marked labels, which no stored sample has.
+    # Forgets the marked labels, which no stored sample has but those that make room.
     cdef void forget_labels(self, const uint8_t* gone) noexcept
     # Extends the statistics to `n_labels` labels; `reserve` has allocated the memory.
     cdef void widen(self, int n_labels) noexcept

@@ -57,7 +57,8 @@ cdef class Window:
     cdef readonly int n_live
     cdef readonly int n_live_long   # live columns with a long line
     cdef readonly int n_distinct
-    cdef bint is_stale          # whether a sparse column has changed since `distinct` was found
+    cdef bint is_stale          # whether a sparse column, or what histories know, has changed
+                                #   since `distinct` was found
     cdef int n_rated            # the power of two below the number of samples of a growth then
     cdef Py_ssize_t n_words     # of `lines_of`, per slot
     cdef readonly int size          # number of stored samples

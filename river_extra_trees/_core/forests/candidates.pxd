@@ -43,7 +43,7 @@ cdef class Candidates(LaneRows):
     cdef bint is_listed                 # codes, targets and weights are those of the task
     cdef Candidate best                 # of a visited lane; wide: of all so far
     cdef bint is_judged                 # whether what columns tell is summed up
-    cdef bint has_counts                # `node_values` has counted the present values
+    cdef bint has_counts                # `node_values` has counted the values, missing ones too
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
     cdef int total                      # sum of the whole targets

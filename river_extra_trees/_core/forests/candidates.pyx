@@ -179,7 +179,10 @@ cdef class Candidates(LaneRows):
         self.has_counts = False
 
     cdef void number_column(self, int k) noexcept nogil:
-        """Number the values of an offered nominal column in all samples of the growth."""
+        """Number the values of an offered nominal column in all samples of the growth.
+
+        Floats hold the numbers exactly up to 2^24; from there on, some values share one.
+        """
         cdef double[GATHERED] values
         cdef int[GATHERED] numbers
         cdef int at = 0, i, n

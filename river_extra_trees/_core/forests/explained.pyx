@@ -254,7 +254,7 @@ cdef class NumberExplanations(GroupExplanations):
         TreeExplanations.put_row(self, row, values, code)
         self.reach(row, forest.single.leaves)
         self.total.base[row] = find_factors(
-            forest.mixture, forest.single.answers + 2 * forest.n_trees, self.base, factors)
+            forest.mixture, forest.single.means, self.base, factors)
         memset(self.terms, 0, self.total.n_features * sizeof(double))
         for g in range(n):
             group = forest.groups[g]

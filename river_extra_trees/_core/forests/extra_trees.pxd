@@ -80,9 +80,10 @@ cdef struct Pass:               # rows that the trees predict and learn, see `tr
     int capacity                # `width` for which there is memory ...
     int room                    # ... and number of rows
     double* answers             # answers[(group * room + i) * width + class] of row i; in a
-                                #   regression (tree * room + i) * 2: mean, variance. If there is
-                                #   one row, one mean per group follows
-    double* of_row              # the same for the row that is combined, as if there was only one
+                                #   regression (tree * room + i) * 2: mean, variance
+    double* of_row              # class shares of the row that is combined, as if there was only one
+    double* means               # regression: means[i * n_groups + group] of row i of a block ...
+    double* variances           # ... and variances[i], behind them in memory
     double* logistic            # logistic[i * width + class]: those of the regression
     double* mixed               # predictions of the pool or the mixture for the last row
     double* row                 # scratch: a row by column; not used for one row

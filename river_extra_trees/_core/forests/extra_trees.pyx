@@ -352,8 +352,8 @@ cdef class ExtraTrees(Ensemble):
         return <size_t>self.n_members() * max(1, self.n_values())
 
     cdef int n_members(self) noexcept nogil:
-        """Number of groups; in a regression of trees and groups."""
-        return self.n_groups() + (self.n_trees if self.regression else 0)
+        """Number of groups; in a regression of trees."""
+        return self.n_trees if self.regression else self.n_groups()
 
     cdef int answer(self) except -1 nogil:
         """Compute the predictions for the row encoded last, unless they are still valid."""

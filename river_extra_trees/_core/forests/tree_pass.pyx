@@ -20,6 +20,7 @@ from .rotation cimport change_tree, grow_group, splits_leaves
 cdef enum:
     FEW = 512           # rows times trees for which no other thread is woken
     N_RANGES = 16       # of rows in the phase ADD
+    BLOCK = 64          # rows of a regression whose trees are averaged together
 
 
 cdef int64_t LARGEST_COUNT = 1 << 60
@@ -126,8 +127,12 @@ cdef int reserve_pass(ExtraTrees forest, Owner owner, Pass* rows, int room,
     cdef size_t n_answers = product(room, width)
     if width > rows.capacity or room > rows.room:
         owner.resize(&rows.answers, product(n_answers, forest.n_members()), sizeof(double))
-        if room > 1:
-            owner.resize(&rows.of_row, product(width, forest.n_members()), sizeof(double))
+        if forest.regression:
+            owner.resize(&rows.means, product(min(room, <int>BLOCK), forest.n_groups() + 1),
+                         sizeof(double))
+            rows.variances = rows.means + min(room, <int>BLOCK) * <Py_ssize_t>forest.n_groups()
+        elif room > 1:
+            owner.resize(&rows.of_row, product(width, forest.n_groups()), sizeof(double))
         owner.resize(&rows.logistic, n_answers, sizeof(double))
         owner.resize(&rows.mixed, forest.size_of_mixed(width), sizeof(double))
         rows.capacity, rows.room = width, room
@@ -384,18 +389,14 @@ cdef void add_up(ExtraTrees forest, Pass* rows, int first, int stop) noexcept no
                 answers += rows.width
 
 
-cdef double* gathered(ExtraTrees forest, const Pass* rows, int i) noexcept nogil:
-    """The predictions of all members for row i, one after the other."""
-    cdef int member
-    cdef const double* answer
+cdef double* shares_of(ExtraTrees forest, const Pass* rows, int i) noexcept nogil:
+    """The class shares in all groups for row i, one after the other."""
+    cdef int g
     if rows.room == 1:
         return rows.answers
-    for member in range(0 if forest.regression else forest.n_groups()):
-        memcpy(rows.of_row + <Py_ssize_t>member * rows.width, answers_of(rows, member, i),
+    for g in range(forest.n_groups()):
+        memcpy(rows.of_row + <Py_ssize_t>g * rows.width, answers_of(rows, g, i),
                rows.width * sizeof(double))
-    for member in range(forest.n_trees if forest.regression else 0):
-        answer = answers_of(rows, member, i)
-        rows.of_row[2 * member], rows.of_row[2 * member + 1] = answer[0], answer[1]
     return rows.of_row
 
 
@@ -404,14 +405,18 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
     cdef int i, width = rows.width
     cdef int64_t n_seen = rows.first
     cdef Py_ssize_t place
-    cdef double* answers
+    cdef double* answers = NULL
     for i in range(rows.n):
-        answers = gathered(forest, rows, i)
+        if not forest.regression:
+            answers = shares_of(forest, rows, i)
         if not rows.is_answered:
             if forest.regression:
+                if i % BLOCK == 0:
+                    average(forest, rows, i, min(<int>BLOCK, rows.n - i))
                 forest.mixture.tilt(rows.mixed)[0] = forest.mixture.noise.answer(
                     rows.values + i, rows.stride, forest.schema.n_columns)
-                combine_numbers(forest, answers, rows.mixed)
+                forest.mixture.answer(means_of(rows, i % BLOCK, forest.n_groups()),
+                                      rows.variances[i % BLOCK], rows.mixed)
             elif width:
                 memcpy(forest.pool.logistic_answer(rows.mixed, width), rows.logistic + i * width,
                        width * sizeof(double))
@@ -433,24 +438,34 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
             n_seen += 1
 
 
-cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil:
-    """Compute the mean of the trees in each group and the variance V, then combine them."""
-    cdef int i, n, g, n_groups = forest.n_groups()
-    cdef double* means = answers + 2 * forest.n_trees
-    cdef double mean, inside, among, deviation, share, variance = 0.0
-    cdef bint is_power_of_two               # then the product with `share` is the quotient
+cdef inline double* means_of(const Pass* rows, int i, int n_groups) noexcept nogil:
+    """The means of the trees in all groups for row i of a block."""
+    return rows.means + <Py_ssize_t>i * n_groups
+
+
+cdef void average(ExtraTrees forest, Pass* rows, int first, int n) noexcept nogil:
+    """Compute the mean of the trees in each group and the variance V, for a block of rows."""
+    cdef double[2 * BLOCK] sums         # per row: of the means and variances in the leaves
+    cdef double[BLOCK] among
+    cdef double deviation
+    cdef const double* answers
+    cdef PyObject* group
+    cdef int g, tree, i, n_trees, n_groups = forest.n_groups()
+    memset(rows.variances, 0, n * sizeof(double))
     for g in range(n_groups):
-        n = (<Group>forest.group(g)).n
-        share, is_power_of_two = 1.0 / n, n & (n - 1) == 0
-        mean = inside = among = 0.0
+        group = forest.group(g)
+        n_trees = (<Group>group).n
+        memset(sums, 0, 2 * n * sizeof(double))
+        memset(among, 0, n * sizeof(double))
+        for tree in range((<Group>group).first, (<Group>group).first + n_trees):
+            answers = answers_of(rows, tree, first)
+            for i in range(2 * n):
+                sums[i] += answers[i] / n_trees
+        for tree in range((<Group>group).first, (<Group>group).first + n_trees):
+            answers = answers_of(rows, tree, first)
+            for i in range(n):
+                deviation = answers[2 * i] - sums[2 * i]
+                among[i] += deviation * deviation / n_trees
         for i in range(n):
-            mean += answers[2 * i] * share if is_power_of_two else answers[2 * i] / n
-            inside += answers[2 * i + 1] * share if is_power_of_two else answers[2 * i + 1] / n
-        for i in range(n):
-            deviation = answers[2 * i] - mean
-            deviation *= deviation
-            among += deviation * share if is_power_of_two else deviation / n
-        means[g] = mean
-        variance += (inside + among) / n_groups
-        answers += 2 * n
-    forest.mixture.answer(means, variance, mixed)
+            means_of(rows, i, n_groups)[g] = sums[2 * i]
+            rows.variances[i] += (sums[2 * i + 1] + among[i]) / n_groups

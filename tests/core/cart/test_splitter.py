@@ -24,11 +24,13 @@ def labels_of(model: Any) -> list[int] | None:
 @pytest.mark.parametrize("splitter", ["best", "random"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
 def test_groups_of_many_values(criterion: str, splitter: str) -> None:
-    """The trees are the naive ones, with missing values, weights, copies and several classes."""
+    """The trees are the naive ones, with missing values, weights, copies, few and many classes."""
     rng, n_groups = np.random.default_rng(0), 0
     for seed in range(6):
+        scale, most = (5, 10) if seed % 3 == 2 else (1, 1)
         codes, effects = rng.integers(0, 24, (160, 2)), rng.normal(size=24)
-        target = np.floor(effects[codes[:, 0]] + 0.5 * rng.normal(size=160)).clip(-1, 1) + 1
+        target = effects[codes[:, 0]] + 0.5 * rng.normal(size=160)
+        target = np.floor(scale * target).clip(-most, most) + most
         y = [[*dict.fromkeys(target)].index(each) for each in target]
         samples = [
             Sample(tuple(np.where(rng.random(2) < 0.1, np.nan, [CODES[a], CODES[b]])), float(t), w)
@@ -43,6 +45,7 @@ def test_groups_of_many_values(criterion: str, splitter: str) -> None:
         drawn = [sample._replace(copies=copies[i]) for i, sample in enumerate(samples)]
         cart = DrawnCart(rules, 2, of_features, None, splitter == "random")
         assert_same_tree(model._core.trees[0], cart.tree(drawn), labels_of(model))
+        assert len(set(y)) >= (16 if scale > 1 else 3)  # of 16, a node numbers those that it has
         n_groups += sum(
             s is not None and s.nominal == VALUES for s in splits_of(model._core.trees[0])
         )
