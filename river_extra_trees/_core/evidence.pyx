@@ -2,7 +2,6 @@
 
 cimport cython
 from libc.math cimport pow, sqrt
-from libc.stdint cimport int64_t
 
 import math
 
@@ -108,8 +107,7 @@ cdef class Evidence:
 
     cpdef double p_value(self, double number) except -1.0:
         """The conformal p-value of a number."""
-        cdef int64_t n_larger = 0, n_least = 0      # as wide as a double, for vectors of both
-        cdef int i, n = self.n_compared
+        cdef int i, n = self.n_compared, n_larger = 0, n_least = 0
         cdef double drawn = self.rng.random()
         for i in range(n):
             n_larger += self.compared[i] > number
