@@ -253,6 +253,11 @@ def release(Window window, slots):
     window.release(&gone[0])
 
 
+def narrow(Window window):
+    """Let the window know only the first column that a growth is offered, until it finds them."""
+    window.n_distinct = min(1, window.n_distinct)
+
+
 def ranked(Window window, int column):
     """The slots that have a value of a column, sorted."""
     assert 0 <= column < window.n_columns
