@@ -383,7 +383,7 @@ def test_rows() -> None:
     with pytest.raises(TypeError, match="interpreted as an integer"):
         found["anchor_from_other_domain"]
     with pytest.raises(TypeError, match="unhashable"):
-        {found}
+        hash(found)
 
 
 @pytest.mark.filterwarnings("error")
