@@ -23,7 +23,7 @@ descent (Buschjaeger, Hess and Morik 2022).
 `ColumnKinds` stands in front of a learner and reads the values of each column by its kind, so that
 files, requests, frames and dicts get the same answers.
 
-`Watch` is a wrapper of a model that raises an alarm when its losses or its inputs change, at a
+`Watch` is a wrapper of a model that raises an `Alarm` when its losses or its inputs change, at a
 stated rate of false alarms.
 
 `explain_one` of every learner divides a prediction among the features (`Explanation`).
@@ -58,7 +58,7 @@ from .forgetful_forest import (
 from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from .stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from .stream_tree import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
-from .watch import Watch
+from .watch import Alarm, Watch
 
 try:
     __version__ = metadata.version("river-extra-trees")
@@ -66,6 +66,7 @@ except metadata.PackageNotFoundError:  # imported from a source tree that is not
     __version__ = "0+unknown"
 
 __all__ = [
+    "Alarm",
     "ColumnKinds",
     "DynamicTreeClassifier",
     "DynamicTreeRegressor",

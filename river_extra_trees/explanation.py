@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import typing
 from collections.abc import Hashable
 
 import numpy as np
 import numpy.typing as npt
 
-from ._core.safe_repr import safe_repr
+from ._core.safe_repr import brief, safe_repr
 from ._estimator.extras import import_extra
+from ._estimator.parameters import check_whole
 from ._estimator.rows import objects
 
 if typing.TYPE_CHECKING:
@@ -24,13 +26,14 @@ SHOWN = 10  # features in a printed explanation
 LATE = ("base_value", "values", "data", "feature_names")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Contributions of the features to one prediction, or to one per row.
 
     The base value and the contributions add up to the output of the model: the predicted number, or
     the log odds of a label. `explain_one` and `explain_many` of a learner make explanations, and
-    `print` shows them as a table.
+    `print` shows them as a table. `explanation[row]` is that of one row, `explanation[:5]` that of
+    some.
 
     Attributes
     ----------
@@ -121,16 +124,32 @@ class Explanation:
             raise TypeError("this is the explanation of one prediction; it has no rows")
         return len(self.values)
 
-    def __getitem__(self, row: int) -> Explanation:
-        """Return the explanation of one row."""
-        if not 0 <= row < len(self):
-            raise IndexError(f"there is no row {row} among {len(self)}")
-        base, label = np.asarray(self.base_value)[row], None
-        if self.label is not None:
-            label = self.label[row]
+    def __getitem__(self, row: int | slice) -> Explanation:
+        """Return the explanation of one row, or of some."""
+        n = len(self)
+        if not isinstance(row, slice) and not -n <= (row := operator.index(row)) < n:
+            raise IndexError(f"there is no row {row} among {n}")
+        base = np.asarray(self.base_value)[row]
         return Explanation(
-            float(base), self.values[row], self.data[row], self.feature_names, label, self.method
+            base if isinstance(row, slice) else float(base),
+            self.values[row],
+            self.data[row],
+            self.feature_names,
+            None if self.label is None else self.label[row],
+            self.method,
         )
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another explanation says the same, to the bit."""
+        if not isinstance(other, Explanation):
+            return NotImplemented
+        pairs = zip(self.__reduce__()[1], other.__reduce__()[1], strict=True)
+        return all(
+            np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two
+            for one, two in pairs
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash
 
     def largest(self, n: int) -> list[tuple[Hashable, typing.Any, float]]:
         """Return the n largest contributions to one prediction.
@@ -148,10 +167,11 @@ class Explanation:
         Raises
         ------
         ValueError
-            If this is the explanation of several rows.
+            If this is the explanation of several rows, or n is no number of features.
         """
         if self.values.ndim > 1:
             raise ValueError("choose a row of this explanation first: explanation[row]")
+        check_whole("n", n, 0)
         order = np.argsort(-np.abs(self.values), kind="stable")[:n].tolist()
         return [(self.feature_names[i], self.data[i], float(self.values[i])) for i in order]
 
@@ -160,11 +180,12 @@ class Explanation:
 
         It says what the model uses at present. Nothing in it says whether the predictions are good.
         """
-        sizes = np.abs(np.atleast_2d(self.values)).mean(axis=0)
+        values = np.atleast_2d(self.values)
+        sizes = np.abs(values).sum(axis=0) / max(1, len(values))
         order = np.argsort(-sizes, kind="stable").tolist()
         return {self.feature_names[i]: float(sizes[i]) for i in order}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return a table, the largest contributions first."""
         if self.values.ndim > 1:
             means = list(self.importances().items())
@@ -177,7 +198,7 @@ class Explanation:
         largest = self.largest(SHOWN)
         rows = [("without any feature", f"{self.base_value:+.6g}")]
         rows += [
-            (f"{safe_repr(name, str)} = {safe_repr(value, str)}", f"{part:+.6g}")
+            (f"{safe_repr(name, str)} = {brief(value)}", f"{part:+.6g}")
             for name, value, part in largest
         ]
         if len(self.values) > SHOWN:

@@ -76,7 +76,10 @@ def test_make(tmp_path: Path, code: str, status: int, says: str) -> None:
 def test_notebook(
     path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A notebook runs, or has run since it changed; it shows pictures, and prints no warning."""
+    """A notebook runs, or has run since it changed; it shows pictures, and prints no warning.
+
+    What it explains are samples of the stream that the model has learned, with all features.
+    """
     made = path.with_suffix(".ipynb")
     if is_made(made, [path]):
         notebook = nbformat.read(made, as_version=4)
@@ -92,3 +95,4 @@ def test_notebook(
         assert any("image/png" in output.get("data", {}) for output in outputs)
     warnings = [output.text for output in outputs if output.get("name") == "stderr"]
     assert warnings == []
+    assert not any(" = None " in output.get("text", "") for output in outputs)

@@ -4,19 +4,21 @@ import math
 import pickle
 import random
 import statistics
+import typing
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from river import compose, evaluate, linear_model, metrics, preprocessing
+from river import base, compose, evaluate, linear_model, metrics, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees._core.answers import Answers
 from river_extra_trees._core.evidence import STRENGTHS, Evidence, bet
 from river_extra_trees.watch import Alarm
-from river_extra_trees.watch.inputs import Inputs
+from river_extra_trees.watch.inputs import Inputs, share, words
 from tests.naive import evidence as naive
 
 Row = tuple[dict[Any, Any], Any]
@@ -269,6 +271,44 @@ def test_a_loss_that_falls_is_no_alarm() -> None:
     assert not fed(watch, stream(9_000)).alarms
 
 
+class Right(base.Classifier):
+    """It is right, or wrong, at every sample."""
+
+    def __init__(self, answer: bool) -> None:
+        self.answer = answer
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn nothing."""
+
+    def predict_one(self, x: Any) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_what_never_moves_raises_no_alarm(answer: bool) -> None:
+    """However often the draws that break ties look like a change; nor do columns of infinities."""
+    x = {"one": 1.0, "word": "k", "none": None, "low": -math.inf, 5: 10**30}
+    watch = ret.Watch(Right(answer), 64)
+    rows = (({**x, "inf": (-1) ** i * math.inf}, True) for i in range(20_000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert {alarm.column for alarm in fed(watch, rows).alarms} <= {"inf"}
+
+
+def test_alarms_name_numbers_in_words() -> None:
+    """A bin by its ends, the lowest by its least number; small shares with two digits."""
+    inputs = Inputs(1e9, random.Random(0))
+    for i in range(64):
+        inputs.add({"flag": i % 2, "size": float(i)})
+    inputs.end_block()
+    assert {words(inputs, 1, i) for i in range(2, 10)} > {"0"}
+    assert words(inputs, 2, 2) == "between 0 and 4.84615"
+    assert words(inputs, 2, 3) == "above 4.84615 and at most 9.69231"
+    assert [share(each) for each in (0.0, 0.0012, 0.04, 0.56, 1.0)] == [
+        *("0%", "0.12%", "4%", "56%", "100%")
+    ]
+
+
 def test_a_column_that_moves_by_itself_is_soon_left_alone() -> None:
     """A level that lasts for some hundred samples: its blocks become longer."""
     watch, level = ret.Watch(tree(batch_size=100_000), seed=1), random.Random(1)
@@ -354,6 +394,11 @@ def test_frames_are_read_as_rows() -> None:
         frames.learn_many(frame[i : i + 700], [y for _, y in rows[i : i + 700]])
     assert list(loop.alarms) == list(frames.alarms) != []
     assert list(frames.predict_many(frame[:5])) == [loop.predict_one(x) for x, _ in rows[:5]]
+    asked = frames.n_samples
+    assert frames.predict_proba_many(frame[:5]).to_dict("records") == [
+        loop.predict_proba_one(x) for x, _ in rows[:5]
+    ]
+    assert frames.n_samples == asked + 5
 
 
 def test_refused_samples_are_not_watched() -> None:
@@ -366,6 +411,16 @@ def test_refused_samples_are_not_watched() -> None:
         with pytest.raises((TypeError, ValueError)):
             watch.learn_one(x, y, w)
     assert pickle.dumps(watch) == before
+
+
+def test_what_is_no_sample_is_refused_by_the_model() -> None:
+    """Also where the answers of late labels are looked up by the sample."""
+    watch = ret.Watch(tree())
+    for x, y in stream(20):
+        watch.predict_one(x)
+        watch.learn_one(dict(x), y)
+    with pytest.raises(TypeError, match="x must be a mapping"):
+        watch.learn_one(typing.cast(Any, 5), True)
 
 
 def test_the_callback_gets_each_alarm() -> None:

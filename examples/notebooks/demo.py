@@ -143,11 +143,13 @@ print(f"{inside.get():.0%} of the parts were inside the 90 % interval")
 # log odds of the predicted label. [Explain predictions](explain.ipynb) shows more.
 
 # %%
-explanation = forest.explain_one(x)
+*_, (part, label) = parts()  # the last one
+explanation = forest.explain_one(part)
+print(explanation)
 picture = plotting.ExplanationDisplay(explanation).plot()
 
 # %% [markdown]
-# A small tree can be drawn, and `debug_one` describes the path of the sample. This tree has been
+# A small tree can be drawn, and `debug_one` describes the path of the same part. This tree has been
 # learned since the change.
 
 # %%
@@ -155,7 +157,7 @@ small = ret.ForgetfulDecisionTreeClassifier(max_depth=2, seed=1)
 for x, y in parts():
     small.learn_one(x, y)
 picture = plotting.TreeDisplay.from_estimator(small).plot()
-print(small.debug_one(x))
+print(small.debug_one(part))
 
 # %% [markdown]
 # ## Saving

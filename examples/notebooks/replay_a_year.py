@@ -91,7 +91,7 @@ def replay(model, colour):
     (memory,) = lower.plot([], [], color=colour)
     upper.legend(loc="lower left")
     days, scores, sizes = [], [], []
-    begin = time.perf_counter()
+    begin = time.process_time()
     for state in evaluate.iter_progressive_val_score(
         table, model, accuracy, step=ROWS // 250
     ):
@@ -103,7 +103,7 @@ def replay(model, colour):
             memory.set_data(days, sizes)
             lower.set_ylim(0, 1.3 * max(sizes))
             live.show()
-    return time.perf_counter() - begin, sizes
+    return time.process_time() - begin, sizes
 
 
 results = {
@@ -117,6 +117,8 @@ results = {
 
 # %% [markdown]
 # ## Time and memory
+#
+# Seconds of the processor, which other programs on the machine hardly change.
 
 # %%
 for name, (seconds, sizes) in results.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["safe_repr", "with_text"]
+__all__ = ["brief", "safe_repr", "with_text"]
 
 
 def safe_repr(value: Any, write: Callable[[Any], str] = repr) -> str:
@@ -17,6 +17,13 @@ def safe_repr(value: Any, write: Callable[[Any], str] = repr) -> str:
         return write(value)
     except Exception:
         return f"<{type(value).__name__} that cannot be written>"
+
+
+def brief(value: Any) -> str:
+    """The text of a value; a float has six digits, or twelve where it may be a date in seconds."""
+    if not isinstance(value, float):
+        return safe_repr(value, str)
+    return f"{value:.{12 if 1e6 <= abs(value) < 1e12 else 6}g}"
 
 
 def with_text(error: Exception, text: str) -> Exception:

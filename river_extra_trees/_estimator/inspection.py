@@ -6,7 +6,7 @@ import math
 import typing
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
-from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._core.safe_repr import brief, safe_repr
 
 from .extras import import_extra
 
@@ -86,7 +86,7 @@ def condition(node: Node, left: bool) -> str:
         signs, text = ("in", "not in"), group_text(value)
     else:
         signs = ("=", "≠") if node["nominal"] else ("≤", ">")
-        text = f"{value:.6g}" if isinstance(value, float) else safe_repr(value, str)
+        text = brief(value)
     missing = " or missing" if node["missing_left"] == left else ""
     return f"{signs[0 if left else 1]} {text}{missing}"
 

@@ -25,6 +25,7 @@ from river_extra_trees.cli import UserError, models, options, outputs, predictio
 from river_extra_trees.cli.predictions import Columns
 from river_extra_trees.cli.progress import Progress
 from river_extra_trees.column_kinds import ColumnKinds, parted
+from river_extra_trees.explanation import Explanation
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import (
     WITH_INTERVALS,
@@ -226,7 +227,7 @@ def _predictions(model: Any, wanted: Wanted, batch: Batch) -> tuple[Columns, Exc
     """Return the predictions, what is wanted besides, and the error of the row after them."""
     labels, level, n_parts = wanted
     if reads_columns(model):
-        parts = _columns([_parts(model, x, n_parts) for x in batch.rows()]) if n_parts else []
+        parts = _columns(_parts_of_rows(model, batch.frame, n_parts)) if n_parts else []
         table = table_of(batch.frame)
         found = model._predicted(table)
         if found.numbers is not None:
@@ -246,7 +247,9 @@ def _predictions(model: Any, wanted: Wanted, batch: Batch) -> tuple[Columns, Exc
             row = [model.predict_one(x), *(shares[label] for label in labels)]
             if level is not None:
                 row += model.predict_one(x, with_dist=True).interval(level)
-            rows.append(row + (_parts(model, x, n_parts) if n_parts else []))
+            has_parts = n_parts and learner_of(model).n_samples_seen
+            found = explained(model, x) if has_parts else None
+            rows.append(row + (_parts(found, n_parts) if n_parts else []))
         except input_errors(model) as raised:
             error = raised
             break
@@ -257,16 +260,19 @@ def _columns(rows: list[list[Any]]) -> Columns:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _parts(model: Any, x: dict[str, Any], n: int) -> list[Any]:
+def _parts_of_rows(model: Any, frame: Any, n: int) -> list[list[Any]]:
+    """Return what `_parts` does for each row; a learner explains none before its first sample."""
+    found = model.explain_many(frame) if model.n_samples_seen else [None] * len(frame)
+    return [_parts(each, n) for each in found]
+
+
+def _parts(found: Explanation | None, n: int) -> list[Any]:
     """Return the base value, and the names and contributions of n features, None if there are less.
 
-    A learner explains no prediction before its first sample.
+    Without an explanation, all are None.
     """
-    if not learner_of(model).n_samples_seen:
-        return [None] * (1 + 2 * n)
-    found = explained(model, x)
-    cells: list[Any] = [float(found.base_value)]
-    for name, _, part in found.largest(n):
+    cells: list[Any] = [] if found is None else [float(found.base_value)]
+    for name, _, part in [] if found is None else found.largest(n):
         cells += [safe_repr(name, str), part]
     return cells + [None] * (1 + 2 * n - len(cells))
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
+from river_extra_trees._core.safe_repr import brief
 from river_extra_trees.explanation import Explanation
 
 from ._axes import (
@@ -73,7 +74,7 @@ class ExplanationDisplay(AxesDisplay):
     def _draw_one(self, ax: Axes) -> None:
         found = self.explanation
         largest = found.largest(self._shown())
-        names = [f"{written(name)} = {written(value)}" for name, value, _ in largest]
+        names = [f"{written(name)} = {written(brief(value))}" for name, value, _ in largest]
         parts = [part for *_, part in largest]
         rest = len(found.values) - len(parts), found.output - found.base_value - sum(parts)
         colours = [UP if part >= 0.0 else DOWN for part in parts]

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._core.safe_repr import brief, safe_repr
 from river_extra_trees.watch import KINDS, Alarm, Watch, learner_of
 
 from .description import learned_by, memory_of
@@ -169,18 +169,18 @@ class Monitor:
 def as_text(prediction: dict[str, Any]) -> dict[str, Any]:
     """Return a prediction as the page shows it: the first features, and everything as text."""
     x, target = prediction["x"], prediction["target"]
-    shown = [f"{safe_repr(name, str)} {brief(x[name])}" for name in list(x)[:MOST_FEATURES]]
+    shown = [f"{safe_repr(name, str)} {cut(x[name])}" for name in list(x)[:MOST_FEATURES]]
     more = len(x) - len(shown)
     return {
         "time": prediction["time"],
         "x": ", ".join(shown) + (f", {more} more" if more else ""),
-        "y": brief(prediction["y"]),
-        "target": None if target is None else brief(target),
+        "y": cut(prediction["y"]),
+        "target": None if target is None else cut(target),
         "right": None if target is None else bool(prediction["y"] == target),
     }
 
 
-def brief(value: Any) -> str:
+def cut(value: Any) -> str:
     """Write a value in a few characters."""
-    text = f"{value:.5g}" if isinstance(value, float) else safe_repr(value, str)
+    text = brief(value)
     return text if len(text) <= 40 else f"{text[:39]}…"

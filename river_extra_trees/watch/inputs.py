@@ -9,6 +9,7 @@ usual counts (`_core/bins.pyx`).
 from __future__ import annotations
 
 import collections
+import math
 import random
 import sys
 from collections.abc import Hashable, Iterable
@@ -102,9 +103,9 @@ class Inputs(Bins):
         if 2 * len(numbers) < len(present):
             frequent = collections.Counter(present).most_common(N_USUAL)
             self.values[column] = {value: USUAL + i for i, (value, _) in enumerate(frequent)}
-        elif numbers:
-            quantiles = np.quantile(numbers, np.linspace(0.0, 1.0, N_USUAL + 1))
-            quantiles[0] = np.nextafter(min(numbers), -np.inf)
+        elif finite := [each for each in numbers if math.isfinite(each)]:
+            quantiles = np.quantile(finite, np.linspace(0.0, 1.0, N_USUAL + 1))
+            quantiles[0] = np.nextafter(min(finite), -np.inf)
             self.edges[column] = quantiles
 
     # ------------------------------------------------------------------ files
@@ -233,7 +234,12 @@ def describe(bins: Bins, column: int) -> Change:
     if not column:
         what = "a column is new"
     now, before = recent[more], usual[more]
-    return name, size, f"{what} in {now:.0%} of the latest samples; {before:.0%} was usual"
+    return name, size, f"{what} in {share(now)} of the latest samples; {share(before)} was usual"
+
+
+def share(part: float) -> str:
+    """Write a share in percent; a small one with two digits."""
+    return f"{100.0 * part:.2g}%" if part < 0.095 else f"{part:.0%}"
 
 
 def words(bins: Bins, column: int, index: int) -> str:
@@ -246,8 +252,12 @@ def words(bins: Bins, column: int, index: int) -> str:
         return "none of its usual values" if index == LOW else safe_repr(next(values, None))
     if edges[0] == np.inf:
         return "not missing"
+    least = np.nextafter(edges[0], np.inf) + 0.0  # in place of -0.0
     if index == LOW:
-        return f"below its usual minimum of {np.nextafter(edges[0], np.inf):g}"
+        return f"below its usual minimum of {least:g}"
     if index == HIGH:
         return f"above its usual maximum of {edges[-1]:g}"
-    return f"between {edges[index - USUAL]:g} and {edges[index - USUAL + 1]:g}"
+    low, high = edges[index - USUAL], edges[index - USUAL + 1]
+    if index > USUAL:
+        return f"above {low:g} and at most {high:g}"
+    return f"{high:g}" if high == least else f"between {least:g} and {high:g}"

@@ -336,10 +336,15 @@ class Watch(Asked, base.Wrapper[typing.Any]):
         return memory
 
     def _raise_changes(self, inputs: list[tuple[Hashable, float, str]], has_shrunk: bool) -> None:
-        """Raise the alarms of a block: changes of the inputs, and of the effective memory."""
-        changes: list[Change] = [(INPUTS, *change) for change in inputs]
+        """Raise the alarms of a block: changes of the inputs, and of the effective memory.
+
+        The random numbers that break ties can look like a change where nothing has moved.
+        """
+        changes: list[Change] = [(INPUTS, *change) for change in inputs if change[1] > 0.0]
         if has_shrunk and self._weights is not None:
-            changes.append(describe_memory(*self._weights.means()))
+            recent, usual = self._weights.means()
+            if recent > usual:
+                changes.append(describe_memory(recent, usual))
             self._weights.restart()
         self._raise_alarms(changes)
 
@@ -354,9 +359,10 @@ class Watch(Asked, base.Wrapper[typing.Any]):
         recent, usual = evidence.means()
         n = LATEST * LOSSES << evidence.level
         evidence.restart()
-        what = "mean absolute error" if self._answers.regression else "error"
-        text = f"the {what} of the latest {n:,} samples is {recent:.3g}; {usual:.3g} was usual"
-        self._raise_alarms([(LOSS, None, recent - usual, text)])
+        if recent > usual and not math.isclose(recent, usual):  # ties can look like a change
+            what = "mean absolute error" if self._answers.regression else "error"
+            text = f"the {what} of the latest {n:,} samples is {recent:.3g}; {usual:.3g} was usual"
+            self._raise_alarms([(LOSS, None, recent - usual, text)])
 
     def _raise_alarms(self, changes: list[Change]) -> None:
         alarms = [Alarm(self.n_samples, *change) for change in changes]
@@ -410,6 +416,22 @@ class WatchedClassifier(Watch, base.Classifier):
         self._asked(x, answer)
         return shares
 
+    def predict_proba_many(self, X: Frame) -> typing.Any:
+        """Predict the probabilities of the labels for the rows of a frame, and look at the rows.
+
+        Parameters
+        ----------
+        X
+            A data frame of any library that narwhals supports, or a two-dimensional array.
+
+        Returns
+        -------
+        The probabilities of the model, a row for each row.
+        """
+        shares = self.model.predict_proba_many(X)
+        self.predict_many(X)
+        return shares
+
 
 class WatchedRegressor(Watch, base.Regressor):
     """A `Watch` of a regressor."""
@@ -451,6 +473,6 @@ def key_of(x: Sample) -> Hashable:
     try:
         key = frozenset(x.items())
         hash(key)
-    except TypeError:
+    except (AttributeError, TypeError):  # no mapping, which the model refuses, or no hash
         return None
     return key

@@ -360,6 +360,41 @@ def test_a_table() -> None:
     assert next(iter(found.importances().items())) == ("L", 11.0)
 
 
+def test_numbers_in_a_table() -> None:
+    """Six digits are enough, but for the seconds of a date; an object shows as it prints."""
+    found = ret.Explanation(
+        0.0, np.ones(4), objects([0.123456789, 1795356900.0, 7, "a"]), ("x", "day", "n", "word")
+    )
+    assert [line.split("  ")[0] for line in str(found).splitlines()[1:5]] == [
+        *("x = 0.123457", "day = 1795356900", "n = 7", "word = a")
+    ]
+    assert repr(found) == str(found)
+
+
+def test_rows() -> None:
+    """By their numbers, from the end, too, and several of them."""
+    model = learn(ret.StreamDecisionTreeClassifier(seed=1), datasets.Phishing().take(300))
+    frame = pd.DataFrame([x for x, _ in datasets.Phishing().take(5)])
+    found = model.explain_many(frame)
+    assert found[-1] == found[4] == found[np.int64(4)] == [*found][4]
+    assert found[-1] != found[0]
+    assert found[1:3] == model.explain_many(frame[1:3])
+    assert found[0] == pickle.loads(pickle.dumps(found[0])) != "an explanation"
+    with pytest.raises(TypeError, match="interpreted as an integer"):
+        found["anchor_from_other_domain"]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(found)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_rows() -> None:
+    """The features of an empty frame are not used."""
+    model = learn(ret.StreamDecisionTreeClassifier(seed=1), datasets.Phishing().take(30))
+    found = model.explain_many(pd.DataFrame([x for x, _ in datasets.Phishing().take(1)])[:0])
+    assert set(found.importances().values()) == {0.0}
+    assert "mean size" in str(found)
+
+
 def test_what_is_refused() -> None:
     """Unknown labels and methods, rows that are not there, and a model without a sample."""
     model = ret.StreamDecisionTreeClassifier()
@@ -371,8 +406,12 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="method"):
         model.explain_one({"a": 1}, method="lime")
     found = model.explain_many(pd.DataFrame({"a": [1.0]}))
-    with pytest.raises(IndexError, match="no row 1"):
-        found[1]
+    for row in (1, -2):
+        with pytest.raises(IndexError, match=f"no row {row} among 1"):
+            found[row]
+    for n in (-1, 1.5):
+        with pytest.raises(ValueError, match="n must be a whole number"):
+            found[0].largest(n)
     with pytest.raises(ValueError, match="choose a row"):
         found.largest(1)
     with pytest.raises(TypeError, match="one prediction"):

@@ -384,7 +384,7 @@ def test_the_bars_of_an_explanation() -> None:
     found = ret.Explanation(1.0, np.array([0.5, -2.0, 0.25, 0.0, 0.0, 3.0]), np.arange(6.0), names)
     ax = plotting.ExplanationDisplay(found, n_features=3).plot().ax_
     assert [label.get_text() for label in ax.get_yticklabels()] == [
-        *("f = 5.0", "b = 1.0", "a = 0.0", "3 other features")
+        *("f = 5", "b = 1", "a = 0", "3 other features")
     ]
     bars = ax.patches
     assert [bar.get_width() for bar in bars] == [3.0, -2.0, 0.5, 0.25]
