@@ -170,7 +170,8 @@ class Monitor:
 def as_text(prediction: dict[str, Any]) -> dict[str, Any]:
     """Return a prediction as the page shows it: the first features, and everything as text."""
     x, target = prediction["x"], prediction["target"]
-    shown = [f"{safe_repr(name, str)} {brief(x[name], LONGEST)}" for name in list(x)[:MOST_FEATURES]]
+    names = list(x)[:MOST_FEATURES]
+    shown = [f"{safe_repr(name, str)} {brief(x[name], LONGEST)}" for name in names]
     more = len(x) - len(shown)
     return {
         "time": prediction["time"],
