@@ -165,6 +165,18 @@ cdef class Stepped:
         """The columns that are not listed and may vary in the node."""
         return [self.growth.columns[i] for i in range(self.growth.task.n_active)]
 
+    def asked(self):
+        """Count the entries; return of how many columns the samples without a list were asked."""
+        cdef int row, place
+        found = []
+        while self.growth.n_listed == 0:
+            self.growth.step(&self.tree)
+        for row in range(self.growth.n_samples):
+            place = self.growth.places[self.growth.items[0][row]]
+            if self.forest.buffer.entries_at(place) == NULL:
+                found.append(self.growth.bounds[row + 1])
+        return found
+
 # --- Explanations
 
 
@@ -251,6 +263,11 @@ def release(Window window, slots):
     for slot in slots:
         gone[slot] = 1
     window.release(&gone[0])
+
+
+def narrow(Window window):
+    """Let the window know only the first column that a growth is offered, until it finds them."""
+    window.n_distinct = min(1, window.n_distinct)
 
 
 def ranked(Window window, int column):

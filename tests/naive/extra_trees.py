@@ -63,6 +63,7 @@ class Question:
     answer: Any
 
 
+LARGE = 100  # samples of a growth of which one is few
 MOST_COLUMNS = 1024  # of which a tree takes those, too, that one sample has
 
 
@@ -81,14 +82,21 @@ def has_few(samples: list[Sample], offered: list[int]) -> bool:
     return are_few(sum(len(row_of(sample.x)) for sample in samples), len(offered) * len(samples))
 
 
-def offered_columns(samples: list[Sample]) -> list[int]:
+def offered_columns(samples: list[Sample], whole: bool = True) -> list[int]:
     """The columns with a value among the samples of a growth: only these are offered to it.
 
-    Of too many, those that two samples have.
+    Those that one sample alone has are left out if there are too many columns, or if a large growth
+    of a whole tree had few values in most columns for these alone.
     """
     found = Counter(column for sample in samples for column, _ in row_of(sample.x))
-    least = 2 if len(found) > MOST_COLUMNS else 1
-    return sorted(column for column, n in found.items() if n >= least)
+    shared = sorted(column for column, n in found.items() if n > 1)
+    if len(found) > MOST_COLUMNS:
+        return shared
+    if whole and len(samples) >= LARGE and has_few(samples, [*found]):
+        n_values = sum(n for n in found.values() if n > 1)
+        if not are_few(n_values, len(shared) * len(samples)):
+            return shared
+    return sorted(found)
 
 
 class NaiveExtraTrees(abc.ABC):
@@ -242,7 +250,7 @@ class NaiveExtraTrees(abc.ABC):
         for _, (leaf, samples) in sorted(reached.items()):
             if len(samples) > 1 and tree.n_nodes + 2 <= self.max_nodes:
                 rng = NaiveRng(self.seed, number, self.n_seen, BRANCH)
-                offered = offered_columns(samples)
+                offered = offered_columns(samples, whole=False)
                 n_visited = self.n_visited(len(offered), 12 if has_few(samples, offered) else 100)
                 growth = Growth(self.rules, self.columns.nominal, tree, n_visited, rng)
                 growth.run(leaf, [tree.residual(sample) for sample in samples], offered)

@@ -79,10 +79,15 @@ cdef class ColumnLists(Candidates):
         cdef const int* list_of = self.list_of
         cdef const int* columns = self.columns
         cdef int* ends = self.ends
+        cdef bint has_value
         self.n_steps += 10 + 4 * n
         if entries == NULL:
-            for k in range(self.n_offered):
-                ends[k] += not is_missing(self.buffer.value(columns[k], place))
+            k = 0
+            while k < self.n_offered and n > 0:
+                has_value = not is_missing(self.buffer.value(columns[k], place))
+                ends[k] += has_value
+                n, k = n - has_value, k + 1
+            self.bounds[row + 1] = k        # it has none of the others; for `fill_entries`
             return
         for i in range(n):
             k = list_of[entries[i].column]      # anything, if the column was not offered
@@ -121,7 +126,7 @@ cdef class ColumnLists(Candidates):
         cdef int place = self.places[self.items[0][row]], i, k, column, at = self.bounds[row], own
         cdef const Entry* entries = self.buffer.entries_at(place)
         cdef int n_present = self.buffer.n_present_at(place), n_listed = self.n_listed
-        cdef int n = n_listed if entries == NULL else n_present
+        cdef int n = min(n_listed, self.bounds[row + 1]) if entries == NULL else n_present
         cdef const int* list_of = self.list_of
         cdef Link* links = self.links
         cdef Link* heads = links + self.n_values

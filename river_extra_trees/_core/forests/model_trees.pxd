@@ -166,8 +166,8 @@ cdef class TreeGrowth:
     cdef int least_samples(self, int n_regressors) noexcept nogil
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
     cdef bint offer_few(self, Schema schema, int64_t first, int n_samples) noexcept nogil
-    cdef void offer(self, Schema schema, int64_t first, int n_samples, int least,
-                    int most) noexcept nogil
+    cdef void offer(self, Schema schema, int64_t first, int n_samples) noexcept nogil
+    cdef void leave_out(self, Schema schema, int64_t first, int n_samples) noexcept nogil
     cdef int64_t n_steps(self) noexcept nogil
     cdef double expected_steps(self) noexcept nogil
     cdef bint is_before_growth(self) noexcept nogil

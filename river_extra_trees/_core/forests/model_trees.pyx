@@ -21,7 +21,7 @@ from ..tree cimport (
 )
 from ..trees cimport Trees
 from .buffer cimport Entry
-from .growth cimport count_up
+from .growth cimport are_few, count_up
 from .lane_rows cimport MOST_COLUMNS
 
 from ..state import FINITE, LARGEST_FLOAT, LARGEST_TARGET, fields_of, put_back, require
@@ -38,6 +38,7 @@ cdef extern from "regressors.h":
 
 cdef enum:
     ROWS = 64                   # of which the slopes are computed together
+    LARGE = 100                 # samples of a growth of which one is few
     KEPT = 64                   # samples of a leaf whose regressors are kept
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
     SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
@@ -391,19 +392,13 @@ cdef class TreeGrowth:
         return True
 
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil:
-        """Offer the columns to a growth that have a value among its samples, from `first` on.
-
-        If these are too many, only those that two samples have: what one sample alone has only
-        tells this sample from all others.
-        """
+        """Offer the columns to a growth that have a value among its samples, from `first` on."""
         cdef int k, n_numeric = 0
         self.growth.reserve_columns(schema.n_columns)
         self.growth.n_offered = 0
         if not self.offer_few(schema, first, n_samples):
-            self.offer(schema, first, n_samples, 1, MOST_COLUMNS)
-            if self.growth.n_offered > MOST_COLUMNS:
-                self.growth.n_offered = 0
-                self.offer(schema, first, n_samples, 2, MAX_COLUMNS)
+            self.offer(schema, first, n_samples)
+        self.leave_out(schema, first, n_samples)
         for k in range(self.growth.n_offered):
             n_numeric += not self.growth.nominal[self.growth.columns[k]]
         self.n_regressors = min(n_numeric, <int>MAX_REGRESSORS)
@@ -427,14 +422,35 @@ cdef class TreeGrowth:
         self.growth.offer_marked(schema, -1)
         return True
 
-    cdef void offer(self, Schema schema, int64_t first, int n_samples, int least,
-                    int most) noexcept nogil:
-        """Offer the columns that at least so many samples have; one more than `most` ends it."""
+    cdef void offer(self, Schema schema, int64_t first, int n_samples) noexcept nogil:
+        """Offer the columns that the samples have."""
         cdef int column = self.growth.buffer.next_live(0, first)
-        while column < self.growth.buffer.n_features and self.growth.n_offered <= most:
-            if self.growth.buffer.n_values_of(column, first, n_samples) >= least:
+        while column < self.growth.buffer.n_features:
+            if self.growth.buffer.n_values_of(column, first, n_samples) > 0:
                 self.growth.offer_column(schema, column)
             column = self.growth.buffer.next_live(column + 1, first)
+
+    cdef void leave_out(self, Schema schema, int64_t first, int n_samples) noexcept nogil:
+        """Offer no column that one sample alone has, if there are too many columns.
+
+        It only tells this sample from all others. It is one too many for a large growth, too, that
+        lists its columns for these alone: one wide sample among many that have the same columns.
+        """
+        cdef int64_t n = self.growth.n_offered, n_values = self.growth.buffer.n_values(
+            first, n_samples)
+        cdef int k, n_kept = 0
+        cdef bint are_too_many = n > MOST_COLUMNS
+        cdef int* columns = self.growth.columns
+        if not are_too_many and (n_samples < LARGE or not are_few(n_values, n * n_samples)):
+            return
+        for k in range(n):
+            n_kept += self.growth.buffer.n_values_of(columns[k], first, n_samples) > 1
+        if not are_too_many and are_few(n_values - (n - n_kept), <int64_t>n_kept * n_samples):
+            return
+        self.growth.n_offered = 0
+        for k in range(n):
+            if self.growth.buffer.n_values_of(columns[k], first, n_samples) > 1:
+                self.growth.offer_column(schema, columns[k])
 
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""

@@ -5,6 +5,8 @@ import random
 
 import pytest
 
+import river_extra_trees as ret
+from tests import compiled
 from tests.naive.cart import Rules, Sample
 from tests.tools.growing import CODES
 from tests.tools.growths import in_rows, stepped, targets
@@ -80,3 +82,20 @@ def test_few_cells_without_a_value_list_nothing() -> None:
         growth = stepped(samples, Rules("gini"), 100, 2)
         assert growth.node()
         assert bool(growth.lists()) == is_listed
+
+
+def test_samples_are_not_asked_for_columns_that_are_newer() -> None:
+    """Those before the samples of 2,000 new names do not list what they have."""
+    rng, model = random.Random(1), ret.ExtraTreesClassifier(seed=1, n_models=1, window_sizes=(9,))
+    for i in range(400):
+        x = {name: rng.random() for name in "abc"}
+        if i in (200, 201):
+            x |= {f"w{column}": 1.0 for column in range(2_000)}
+        model.learn_one(x, x["a"] > 0.5)
+    growth = compiled.Stepped(model._core, 400, 12)
+    asked = growth.asked()
+    assert (asked.count(3), asked.count(2_003)) == (len(asked) - 3, 2)  # one is linked already
+    assert len(asked) > 200
+    assert growth.node()
+    assert {len(entries) for entries in growth.lists().values()} == {2}
+    assert len(growth.lists()) == 2_000

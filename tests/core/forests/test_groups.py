@@ -71,6 +71,22 @@ def wide(regression: bool) -> Rows:
         yield x, float(score) if regression else score, 1.0
 
 
+def one_wide(regression: bool) -> Rows:
+    """One sample has 40 more columns, which are not offered to trees on 100 samples and more.
+
+    A second sample has two of them, and others have a column that few samples have.
+    """
+    rng = random.Random(8)
+    for i in range(190):
+        x = {name: rng.random() for name in "abc"}
+        score = x["a"] + x["b"] > 1.0
+        if i in (25, 60):
+            x |= {f"w{column}": 1.0 for column in range(40 if i == 25 else 2)}
+        if i % 40 == 0:
+            x |= {"rare": 1.0, f"r{i}": 1.0}
+        yield x, float(score) if regression else score, 1.0
+
+
 def rare_labels(regression: bool) -> Rows:
     """One label has nearly all samples."""
     for i, (x, y, w) in enumerate(rows(regression, 190, seed=8)):
@@ -107,6 +123,7 @@ CLASSES: list[Case] = [
     (many_valued, {"rules": {"min_samples_leaf": 4}, "seed": 3}),
     (many_valued, {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4}),
     (wide, {"max_features": 0.9}),
+    (one_wide, {"windows": [(120, 2), (99, 1)]}),
     (rare_labels, {"windows": [(120, 2), (40, 2)]}),
     (many_classes, {"rules": {"max_depth": 2}}),
     (many_classes, {"max_nodes": 15, "batch_size": 25}),
@@ -123,6 +140,7 @@ NUMBERS: list[Case] = [
     (rows, TINY),
     (outliers, {"windows": [(100, 2), (30, 1), (8, 1)], "max_nodes": 31}),
     *((passing, {"max_features": n}) for n in (None, "sqrt", 2)),
+    (one_wide, {"linear": ["root", "none"], "windows": [(120, 2), (99, 1)]}),
     *((many_valued, {"max_features": None, "seed": seed}) for seed in (0, 1)),
 ]
 WINDOWS: dict[Any, list[tuple[int, int]]] = {
