@@ -22,7 +22,7 @@ __all__ = ["Explanation"]
 
 Array = npt.NDArray[typing.Any]
 
-SHOWN = 10  # features in a printed explanation
+SHOWN, LONGEST = 10, 40  # features in a printed explanation; characters of a name, and of a value
 LATE = ("base_value", "values", "data", "feature_names")
 
 
@@ -189,16 +189,16 @@ class Explanation:
         """Return a table, the largest contributions first."""
         if self.values.ndim > 1:
             means = list(self.importances().items())
-            rows = [(safe_repr(name, str), f"{size:.6g}") for name, size in means[:SHOWN]]
+            rows = [(brief(name, LONGEST), f"{size:.6g}") for name, size in means[:SHOWN]]
             rows = [("feature", "mean size of its contributions"), *rows]
             if len(means) > SHOWN:
                 rows.append((f"{len(means) - SHOWN} other features", "no more each"))
             return aligned(rows)
-        what = "prediction" if self.label is None else f"log odds of {safe_repr(self.label, str)}"
+        what = "prediction" if self.label is None else f"log odds of {brief(self.label, LONGEST)}"
         largest = self.largest(SHOWN)
         rows = [("without any feature", f"{self.base_value:+.6g}")]
         rows += [
-            (f"{safe_repr(name, str)} = {brief(value)}", f"{part:+.6g}")
+            (f"{brief(name, LONGEST)} = {brief(value, LONGEST)}", f"{part:+.6g}")
             for name, value, part in largest
         ]
         if len(self.values) > SHOWN:

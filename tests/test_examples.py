@@ -30,6 +30,8 @@ from tests.tools.ray_in_process import ServedHere, take_the_place_of_ray
 from tests.tools.scripts import Done, done
 
 EXAMPLES = ROOT / "examples"
+SHOWN = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)  # what a block prints
+NUMBER = re.compile(r"[+-]?\d[\d.]*(?:e[+-]\d+)?")
 matplotlib.use("agg")
 
 
@@ -161,18 +163,28 @@ def absent(code: str) -> list[str]:
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 @pytest.mark.slow
-def test_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The Python blocks of a page run one after the other, as a reader would run them.
 
-    A recipe for a library that is not installed is left out.
+    What a block of text shows below one is what it prints, but for the last digits of numbers. A
+    recipe for a library that is not installed is left out.
     """
+    shown = dict(SHOWN.findall(page.read_text(encoding="utf-8")))
     names: dict[str, Any] = {}
     codes = [code for code in blocks(page, "python") if not absent(code)]
     if any("river_extra_trees.distributed" in code for code in codes):
         take_the_place_of_ray(monkeypatch)
         monkeypatch.setattr(distributed, "SnapshotServer", ServedHere)
     for code in codes:
+        capsys.readouterr()
         exec(compile(code, str(page), "exec"), names)
+        if code in shown:
+            printed, text = capsys.readouterr().out, shown[code]
+            assert NUMBER.sub("", printed) == NUMBER.sub("", text)
+            numbers = [[float(each) for each in NUMBER.findall(one)] for one in (printed, text)]
+            assert numbers[0] == pytest.approx(numbers[1], rel=0.01, abs=0.01)
 
 
 def test_readme_shows_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -413,6 +413,32 @@ def test_refused_samples_are_not_watched() -> None:
     assert pickle.dumps(watch) == before
 
 
+def test_frames_are_refused_as_by_the_model() -> None:
+    """Before anything is learned if the lengths differ, or at a row that is named."""
+    watch, frame = ret.Watch(tree()), pd.DataFrame({"a": [1.0, 2.0, math.inf]})
+    with pytest.raises(ValueError, match="X has 3 rows and y has 2"):
+        watch.learn_many(frame, [True, False])
+    assert watch.model.n_samples_seen == 0
+    with pytest.raises(ValueError, match="row 2: feature 'a'"):
+        watch.learn_many(frame, [True, False, True])
+    assert watch.n_samples == watch.model.n_samples_seen == 2
+
+
+def test_distributions_are_judged_by_their_means() -> None:
+    """Questions for intervals are questions, too, of samples and of frames."""
+    plain, dists, frames = (ret.Watch(ret.ExtraTreesRegressor(n_models=6, seed=1)) for _ in "abc")
+    for x, y in stream(60):
+        x, y = {"a": x["a"]}, x["a"] + y
+        plain.predict_one(x)
+        assert dists.predict_one(x, with_dist=True).mean == plain._answers.answer
+        (found,) = frames.predict_many(pd.DataFrame([x]), with_dist=True)
+        assert found.mean == plain._answers.answer
+        for each in (plain, dists, frames):
+            each.learn_one(x, y)
+        assert dists._answers.total == plain._answers.total
+    assert frames._answers.answer == plain._answers.answer
+
+
 def test_what_is_no_sample_is_refused_by_the_model() -> None:
     """Also where the answers of late labels are looked up by the sample."""
     watch = ret.Watch(tree())

@@ -90,7 +90,7 @@ cdef class Asked:
         if answers.model is not self.model:
             answers.bind(self.model)
         answer = answers.predict(x, **kwargs) if kwargs else answers.predict(x)
-        self.asked(x, answer)
+        self.asked(x, point_of(answer) if kwargs and answers.regression else answer)
         return answer
 
     @cython.binding(True)
@@ -156,6 +156,12 @@ cdef class Asked:
         if changes or has_shrunk:
             self._raise_changes(changes, has_shrunk)
         return 0
+
+
+def point_of(answer):
+    """The mean of a distribution, or the number that was predicted."""
+    mean = getattr(answer, "mean", answer)
+    return mean() if callable(mean) else mean   # of numpy's numbers, a method
 
 
 def restored(regression, n_samples, is_asked, late, evidence, total, n, x, answer):

@@ -19,11 +19,18 @@ def safe_repr(value: Any, write: Callable[[Any], str] = repr) -> str:
         return f"<{type(value).__name__} that cannot be written>"
 
 
-def brief(value: Any) -> str:
-    """The text of a value; a float has six digits, or twelve where it may be a date in seconds."""
-    if not isinstance(value, float):
-        return safe_repr(value, str)
-    return f"{value:.{12 if 1e6 <= abs(value) < 1e12 else 6}g}"
+def brief(value: Any, most: int | None = None) -> str:
+    """The text of a value; a float has six digits, or twelve where it may be a date in seconds.
+
+    A text of more than `most` characters is cut off, and stays in its line.
+    """
+    if isinstance(value, float):
+        return f"{value:.{12 if 1e6 <= abs(value) < 1e12 else 6}g}"
+    text = safe_repr(value, str)
+    if most is None:
+        return text
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def with_text(error: Exception, text: str) -> Exception:

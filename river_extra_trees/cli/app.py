@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import river_extra_trees
-from river_extra_trees.cli import learners, models, options, predict, serving
+from river_extra_trees.cli import UserError, learners, models, options, predict, serving
 from river_extra_trees.cli.alarms import watched
 from river_extra_trees.cli.outputs import CSV, check, refusing, require_format, say, write
 from river_extra_trees.cli.streams import Stream, kinds_of, open_stream, relabelled, skip
@@ -168,6 +168,8 @@ def train(
     if alarm is not None or isinstance(entrant.model, Watch):
         stops = alarm == "exit"
         entrant.model, bell = watched(entrant.model, false_alarms_per, samples.seed, stops)
+    elif false_alarms_per is not None:
+        raise UserError("--false-alarms-per: nothing is watched without --alarm print or exit")
     kinds._roles.update(stream.reader.roles)
     model = joined(kinds, entrant.model)
     models.require_file(model)

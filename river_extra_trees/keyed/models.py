@@ -176,6 +176,8 @@ class KeyedModels(KeyedMethods):
         check_whole("max_models", max_models, 1, optional=True)
         check_whole("time_to_live", time_to_live, 1, optional=True)
         check_jobs(n_jobs)
+        if on_alarm is not None and false_alarms_per is None:
+            raise ValueError("on_alarm: nothing is watched without false_alarms_per")
         is_classifier = isinstance(model, base.Classifier)
         self._pooled = None if pooled is None else PooledModel(pooled, is_classifier)
         self._parameters = {"model": text_of(model), "pooled model": text_of(pooled)}

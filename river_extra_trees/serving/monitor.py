@@ -22,6 +22,7 @@ MOST_ALARMS = 50  # on the page
 MOST_POINTS = 360  # of a curve; then every second point goes
 MOST_IMPORTANCES = 12
 MOST_FEATURES = 4  # of a sample on the page
+LONGEST = 40  # characters of a value on the page
 SHARE_FOR_LEARNED = 0.01  # largest share of time for `learned_by`, which is slow for large forests
 
 
@@ -169,18 +170,13 @@ class Monitor:
 def as_text(prediction: dict[str, Any]) -> dict[str, Any]:
     """Return a prediction as the page shows it: the first features, and everything as text."""
     x, target = prediction["x"], prediction["target"]
-    shown = [f"{safe_repr(name, str)} {cut(x[name])}" for name in list(x)[:MOST_FEATURES]]
+    names = list(x)[:MOST_FEATURES]
+    shown = [f"{safe_repr(name, str)} {brief(x[name], LONGEST)}" for name in names]
     more = len(x) - len(shown)
     return {
         "time": prediction["time"],
         "x": ", ".join(shown) + (f", {more} more" if more else ""),
-        "y": cut(prediction["y"]),
-        "target": None if target is None else cut(target),
+        "y": brief(prediction["y"], LONGEST),
+        "target": None if target is None else brief(target, LONGEST),
         "right": None if target is None else bool(prediction["y"] == target),
     }
-
-
-def cut(value: Any) -> str:
-    """Write a value in a few characters."""
-    text = brief(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"

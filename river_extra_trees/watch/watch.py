@@ -15,13 +15,15 @@ from river import base
 
 from .._core.answers import BLOCK as LOSSES
 from .._core.answers import HIGHEST as HIGHEST_LOSSES
-from .._core.answers import Answers, Asked
+from .._core.answers import Answers, Asked, point_of
 from .._core.bins import BLOCK
 from .._core.evidence import LATEST, Evidence, restored
+from .._core.safe_repr import with_text
 from .._core.state import State, require
 from .._estimator.frames import readable_frame, values_of, weights_of
 from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
 from .._estimator.rows import rows_of, values_by_name
+from .._estimator.tables import check_lengths
 from .inputs import Inputs
 
 if typing.TYPE_CHECKING:
@@ -259,30 +261,44 @@ class Watch(Asked, base.Wrapper[typing.Any]):
             The label or target of each row.
         w
             One weight for all rows, or the weight of each row.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the lengths differ, or if the model refuses a row. The message names the row; those
+            before it are learned.
         """
-        columns = values_by_name(readable_frame(X))
+        frame = readable_frame(X)
         targets = values_of(y, "y")
         weights = weights_of(w, len(targets))
-        rows = list(rows_of(columns, len(targets)))
-        for x, target, weight in zip(rows, targets, weights, strict=True):
-            self.learn_one(x, target, weight)
+        check_lengths(len(frame), len(targets), None)
+        rows = list(rows_of(values_by_name(frame), len(targets)))
+        for i, (x, target, weight) in enumerate(zip(rows, targets, weights, strict=True)):
+            try:
+                self.learn_one(x, target, weight)
+            except (TypeError, ValueError) as error:
+                raise with_text(error, f"row {i}: {error}") from error
 
-    def predict_many(self, X: Frame) -> typing.Any:
+    def predict_many(self, X: Frame, **kwargs: typing.Any) -> typing.Any:
         """Predict the rows of a frame with the model, and look at their features.
 
         Parameters
         ----------
         X
             A data frame of any library that narwhals supports, or a two-dimensional array.
+        kwargs
+            What else `predict_many` of the model takes.
 
         Returns
         -------
         The predictions of the model, in order.
         """
         frame = readable_frame(X)
-        answers = self.model.predict_many(X)
+        answers = self.model.predict_many(X, **kwargs)
         columns = values_by_name(frame)
         given = values_of(answers, "the predictions")
+        if kwargs and self._answers.regression:
+            given = [*map(point_of, given)]
         for x, answer in zip(rows_of(columns, len(given)), given, strict=True):
             self._asked(x, answer)
         return answers

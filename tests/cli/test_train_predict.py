@@ -348,3 +348,4 @@ def test_alarms_of_a_training(tmp_path: Path) -> None:
         run("train", table, path, "--target", "y", "--save", path, "--false-alarms-per", 5_000),
         "the model is watched already, with 100,000",
     )
+    assert_refused(run(*command, "--false-alarms-per", 5_000), "nothing is watched without --alarm")

@@ -361,12 +361,11 @@ def test_a_table() -> None:
 
 
 def test_numbers_in_a_table() -> None:
-    """Six digits are enough, but for the seconds of a date; an object shows as it prints."""
-    found = ret.Explanation(
-        0.0, np.ones(4), objects([0.123456789, 1795356900.0, 7, "a"]), ("x", "day", "n", "word")
-    )
-    assert [line.split("  ")[0] for line in str(found).splitlines()[1:5]] == [
-        *("x = 0.123457", "day = 1795356900", "n = 7", "word = a")
+    """Six digits are enough, but for the seconds of a date; a long text is cut off, in its line."""
+    words = objects([0.123456789, 1795356900.0, 7, "a\nb", 50 * "x"])
+    found = ret.Explanation(0.0, np.ones(5), words, ("x", "day", "n", "word", "url"))
+    assert [line.split("  ")[0] for line in str(found).splitlines()[1:6]] == [
+        *("x = 0.123457", "day = 1795356900", "n = 7", "word = a b", f"url = {39 * 'x'}…")
     ]
     assert repr(found) == str(found)
 

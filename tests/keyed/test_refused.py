@@ -78,6 +78,7 @@ def test_bad_calls(tmp_path: Path) -> None:
         ({"time_to_live": 1.5}, "time_to_live must be None or a whole number from 1"),
         ({"pooled": linear_model.LinearRegression()}, "pooled must be"),
         ({"pooled": "tree"}, "pooled must be"),
+        ({"on_alarm": print}, "nothing is watched without false_alarms_per"),
         ({"pooled": MODELS["regression tree"]}, "pooled must be"),
     ],
 )
