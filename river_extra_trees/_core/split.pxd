@@ -14,8 +14,6 @@ cdef enum:
     # `nominal` of a split:
     ONE_VALUE = 1           # compare with ==
     VALUES = 2              # a set of values
-    MANY_VALUES = 16        # number of nominal values above which their splits follow other rules
-    SEVERAL_VALUES = 4      # the same where there are less than two samples per value
     NO_VALUE = -2           # code of no nominal value: as a threshold, only missing values go left
 
 cdef enum Criterion:

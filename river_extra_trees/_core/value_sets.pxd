@@ -20,6 +20,12 @@ from .allocation cimport free, malloc, trimmed
 cdef enum:
     SMOOTH = 1
     N_CUTS = 64
+    MANY_VALUES = 16        # of a column: what is known of them beside the node orders them, too
+
+cdef enum Grower:           # how a growth finds the split of a nominal column:
+    DRAWS = 0               # extra trees draw a cut, or the value of a sample
+    PROPOSES = 1            # dynamic trees draw the value of a sample, or take the best cut
+    SEARCHES = 2            # others try all values, or all cuts
 
 cdef struct ValueSet:       # the codes follow, ascending
     int n
@@ -30,6 +36,17 @@ cdef struct ValueSet:       # the codes follow, ascending
 cdef struct Cuts:           # of the values of a node
     double prior            # SMOOTH times the mean target of the node
     double low, scale       # the smallest mean of a value; N_CUTS / (largest - smallest)
+
+
+cdef inline bint are_ordered(Grower grower, int n_values, int n_samples) noexcept nogil:
+    """Whether a node cuts the order of the values of a column; else it parts one from the others.
+
+    Of two values, and of three, one from the others is each set that there is. A search may try up
+    to 16 values, as these are few, unless they have less than two samples each.
+    """
+    if grower == SEARCHES:
+        return n_values > (4 if n_samples < 2 * n_values else <int>MANY_VALUES)
+    return n_values > (2 if grower == DRAWS else 3)
 
 
 cdef inline double smoothed(const Cuts* cuts, double total, double weight) noexcept nogil:

@@ -10,6 +10,7 @@ name, or where a label comes after every 20 samples.
     python -m examples.benchmarks.studies.categories history
     python -m examples.benchmarks.studies.categories batches
     python -m examples.benchmarks.studies.categories passing
+    python -m examples.benchmarks.studies.categories growths
     python -m examples.benchmarks.studies.categories labels
     python -m examples.benchmarks.studies.categories useless --samples 5000
     python -m examples.benchmarks.studies.categories columns --samples 3000
@@ -234,6 +235,16 @@ def of_passing(n: int) -> None:
     ])  # fmt: skip
 
 
+def of_growths(n: int) -> None:
+    """Show the accuracy on values that are replaced, by how often trees grow."""
+    cases: list[dict[str, int]] = [{}, {"batch_size": 100}, {"batch_size": 50}]
+    lines = []
+    for name in FAMILIES[1:5]:
+        models = [learner(name, **each) for each in cases]
+        lines.append([name, *(share(hits(m, passing(n, "slow")), n // 2) for m in models)])
+    tables.show(["learner", "default", "batch_size=100", "batch_size=50"], lines)
+
+
 def of_labels(n: int) -> None:
     lines = []
     for name in [*FAMILIES, RIVER]:
@@ -407,6 +418,7 @@ TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "history": (of_history, 30_000),
     "batches": (of_batches, 30_000),
     "passing": (of_passing, 40_000),
+    "growths": (of_growths, 20_000),
     "labels": (of_labels, 60_000),
     "useless": (of_useless, 5_000),
     "columns": (of_columns, 3_000),

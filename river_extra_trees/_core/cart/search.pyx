@@ -11,13 +11,12 @@ from ..rng cimport below
 from ..shares cimport first_largest
 from ..sorting cimport sort_slots
 from ..split cimport (
-    ENTROPY, GINI, MANY_VALUES, NO_VALUE, SEVERAL_VALUES, VALUES, VARIANCE, goes_left,
-    random_threshold,
+    ENTROPY, GINI, NO_VALUE, VALUES, VARIANCE, goes_left, random_threshold,
 )
 from ..tree cimport reaches
 from ..value_sets cimport (
-    N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
-    trimmed_values,
+    MANY_VALUES, N_CUTS, SEARCHES, SMOOTH, Cuts, ValueSet, are_ordered, codes_of, cut_of,
+    new_values, smoothed, threshold_of, trimmed_values,
 )
 from .published cimport published_impurity, published_score
 from .value_history cimport Entries, Entry, place_of
@@ -187,9 +186,7 @@ cdef inline void try_column(Workspace work, const Task* task, int column,
 
 
 cdef bint has_many(Workspace work, const Task* task, int column) noexcept nogil:
-    """Whether a nominal column has many values in a node or its history, or several and few samples
-    of each.
-    """
+    """Whether the values of a nominal column in a node or its history are to be ordered."""
     cdef const double* data = work.values_of(column)
     cdef const int* ranked = work.ranked_of(column)
     cdef const Entries* past = history_of(work, column)
@@ -199,8 +196,8 @@ cdef bint has_many(Workspace work, const Task* task, int column) noexcept nogil:
     for i in range(task.start + 1, task.start + n):
         n_values += data[ranked[i]] != data[ranked[i - 1]]
         if n_values > MANY_VALUES:
-            return True
-    return n_values > SEVERAL_VALUES and n < 2 * n_values
+            break
+    return are_ordered(SEARCHES, n_values, n)
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:

@@ -21,12 +21,12 @@ from libc.string cimport memset
 from ..cart.value_history cimport Entries
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
 from ..rng cimport below
-from ..split cimport MANY_VALUES, VALUES
-from ..value_sets cimport ValueSet, codes_of, new_values, shared_values, threshold_of, values_at
+from ..split cimport VALUES
+from ..value_sets cimport (
+    MANY_VALUES, PROPOSES, ValueSet, are_ordered, codes_of, new_values, shared_values,
+    threshold_of, values_at,
+)
 from .particles cimport Column, v_of
-
-cdef enum:
-    FEW_VALUES = 3      # with these, every set is one value or all but one
 
 # Weight with which the mean of a value goes to that of the leaf.
 cdef double SMOOTHING = 1.0
@@ -65,7 +65,7 @@ cdef bint place_nominal(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut,
     cdef const int* order = column.order
     if n_present < 2 * least:
         return False
-    if column.n_values > FEW_VALUES and not filter.published:
+    if are_ordered(PROPOSES, column.n_values, n_present) and not filter.published:
         return place_values(filter, rng, leaf, cut)
     low = high = min(<int>(u * n_present), n_present - 1)
     cut.split.threshold = column.x[order[low]]

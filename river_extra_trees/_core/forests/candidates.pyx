@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from ..rng cimport below
 from ..shares cimport first_largest
 from ..split cimport NO_VALUE, ONE_VALUE, VALUES
-from ..value_sets cimport N_CUTS, ValueSet, threshold_of
+from ..value_sets cimport DRAWS, N_CUTS, ValueSet, are_ordered, threshold_of
 from .lane_rows cimport GATHERED, LEAST_EVIDENCE, float_at
 
 cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
@@ -167,10 +167,10 @@ cdef class Candidates(LaneRows):
 
     cdef void visit_nominal(self, int column, int n) noexcept nogil:
         """Evaluate the split of a nominal column, whose values have numbers."""
-        if self.node_values.n_values == 2:
-            self.visit_value(column, n, 0)
-        elif self.node_values.n_values > 2:
+        if are_ordered(DRAWS, self.node_values.n_values, n):
             self.visit_cut(column, n)
+        elif self.node_values.n_values == 2:
+            self.visit_value(column, n, 0)
 
     cdef void number_values(self, int n) noexcept nogil:
         """Number the nominal values that were read; `spare` lists the numbers."""

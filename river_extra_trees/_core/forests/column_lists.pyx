@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..allocation cimport carve, product
 from ..rng cimport Rng, below, next_word, scaled
 from ..split cimport ONE_VALUE, VALUES, VARIANCE, goes_left, random_threshold
-from ..value_sets cimport N_CUTS
+from ..value_sets cimport DRAWS, N_CUTS, are_ordered
 from .buffer cimport Entry, is_missing
 from .lane_rows cimport Segment
 
@@ -379,7 +379,7 @@ cdef class ColumnLists(Candidates):
             self.drop_list(list_)
             return
         self.n_visited += 1
-        if n_values > 2:
+        if are_ordered(DRAWS, n_values, self.task.n):
             if self.divide_values(head):
                 number = -1
             else:
