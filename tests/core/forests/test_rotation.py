@@ -64,7 +64,7 @@ def test_a_growth_that_peels_samples_off_is_in_time() -> None:
 
 @pytest.mark.parametrize(("n_columns", "max_features"), [(8, 0.7), (40, None)])
 def test_a_chain_catches_up_little_by_little(n_columns: int, max_features: float | None) -> None:
-    """Also if it grew until its time was over. A copy in between is as far."""
+    """A walk down hundreds of levels counts as many. A copy in between is as far."""
     rng = random.Random(1)
     model = ret.ExtraTreesClassifier(
         n_models=4, window_sizes=(600,), max_features=max_features, seed=1
