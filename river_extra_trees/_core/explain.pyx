@@ -15,7 +15,8 @@ from .subtotals cimport (
 from .tree cimport first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of
 
 cdef extern from "quadrature.h":
-    void begin_visit(const Visit* tree, double scale, const double* weights, int n) noexcept nogil
+    void begin_visit(const Visit* tree, double scale, const double* points, const double* weights,
+                     int n) noexcept nogil
     int visit(const Visit* tree, int depth, int* node, int n, const double* points) noexcept nogil
 
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
@@ -129,7 +130,7 @@ cdef class Explainer(Owner):
                 self.n_levels = max(16, 2 * self.n_levels)
             tree.levels, tree.n_levels = self.levels, self.n_levels
             if depth == 1:
-                begin_visit(tree, weight, WEIGHTS[k], 4 * (k + 1))
+                begin_visit(tree, weight, POINTS[k], WEIGHTS[k], 4 * (k + 1))
             depth = visit(tree, depth, &node, 4 * (k + 1), POINTS[k])
         return 0
 

@@ -68,6 +68,7 @@ typedef struct {
     double w_below;         /* on the side of x */
     double over[MOST_POINTS];           /* products above, over F */
     double inverses[MOST_POINTS];       /* 1 / F below, on the side of x */
+    double fading[MOST_POINTS];         /* (1 - t) / F there */
     double below[MOST_POINTS];          /* products of the child that is visited */
     double means[2][MOST_POINTS];       /* U of the children */
 } Level;
@@ -85,27 +86,55 @@ typedef struct {
 #define LOAD(to, from) memcpy(&(to), (from), sizeof(Two))
 #define STORE(to, from) memcpy((to), &(from), sizeof(Two))
 
-INLINE void open_split(const Visit *tree, Level *here, int node, int n) {
-    const Level *above;
+/* Describe a split; return whether both children are leaves. */
+INLINE int open_split(const Visit *tree, Level *here, int node) {
     double inverse;
-    Two product, factor;
-    int q;
     tree->look(tree->source, node, &here->fork);
     here->side = 0;
     here->skipped = -1;
     inverse = here->fork.weights[0] + here->fork.weights[1];
-    here->shares[0] = inverse > 0.0 ? here->fork.weights[0] / inverse : 0.5;
-    here->shares[1] = inverse > 0.0 ? here->fork.weights[1] / inverse : 0.5;
+    inverse = inverse > 0.0 ? 1.0 / inverse : 0.0;
+    here->shares[0] = inverse > 0.0 ? here->fork.weights[0] * inverse : 0.5;
+    here->shares[1] = inverse > 0.0 ? here->fork.weights[1] * inverse : 0.5;
     here->latest = tree->latest[here->fork.feature];
+    here->w = tree->levels[here->latest < 0 ? 0 : here->latest].w_below;
+    return (here->fork.children[0] & here->fork.children[1]) < 0;
+}
+
+INLINE void find_over(const Visit *tree, Level *here, int n) {
+    Two product, factor;
+    int q;
     if (here->latest < 0) return;
-    above = tree->levels + here->latest;
-    here->w = above->w_below;
     for (q = 0; q < n; q += 2) {
         LOAD(product, tree->levels[here->above].below + q);
-        LOAD(factor, above->inverses + q);
+        LOAD(factor, tree->levels[here->latest].inverses + q);
         product = MUL(product, factor);
         STORE(here->over + q, product);
     }
+}
+
+/* `close_split` of two leaves, without anything else. */
+INLINE void close_leaves(const Visit *tree, const Level *here, double *means, int n) {
+    const Level *above = tree->levels + here->latest;
+    const double value = here->fork.values[0], gap = value - here->fork.values[1];
+    const double c = here->w * here->shares[1];
+    Two product, factor, mean, total = ALL(0.0);
+    int q;
+    if (here->latest < 0) {
+        mean = ALL(value - here->shares[1] * gap);
+        for (q = 0; q < n; q += 2) STORE(means + q, mean);
+        return;
+    }
+    for (q = 0; q < n; q += 2) {
+        LOAD(product, tree->levels[here->above].below + q);
+        LOAD(factor, above->inverses + q);
+        total = ADD(total, MUL(MUL(product, factor), factor));
+        LOAD(factor, above->fading + q);
+        mean = SUB(ALL(value), MUL(ALL(c * gap), factor));
+        STORE(means + q, mean);
+    }
+    tree->phi[here->fork.feature * tree->stride] +=
+        here->scale * c * gap * (AT(total, 0) + AT(total, 1));
 }
 
 /* Prepare the visit of a child. */
@@ -131,6 +160,8 @@ INLINE void enter(const Visit *tree, Level *here, int side, const double *points
             factor = DIV(ALL(1.0), factor);
             STORE(here->below + q, product);
             STORE(here->inverses + q, factor);
+            factor = MUL(factor, SUB(ALL(1.0), t));
+            STORE(here->fading + q, factor);
         }
         return;
     }
@@ -170,11 +201,10 @@ INLINE int next_child(const Visit *tree, Level *here, const double *points, int 
 }
 
 /* Divide what is below a split, and write U of it. */
-INLINE void close_split(const Visit *tree, Level *here, double *means, const double *points,
-                        int n) {
-    const double *inverses = tree->levels[here->latest < 0 ? 0 : here->latest].inverses;
+INLINE void close_split(const Visit *tree, Level *here, double *means, int n) {
+    const Level *above = tree->levels + (here->latest < 0 ? 0 : here->latest);
     const double c = here->w * here->shares[1];
-    Two mean, gap, other, t, total = ALL(0.0);
+    Two mean, gap, other, total = ALL(0.0);
     int q;
     tree->latest[here->fork.feature] = here->latest;
     if (here->skipped >= 0) {
@@ -191,44 +221,56 @@ INLINE void close_split(const Visit *tree, Level *here, double *means, const dou
         return;
     }
     for (q = 0; q < n; q += 2) {
-        LOAD(t, points + q);
         LOAD(mean, here->means[0] + q);
         LOAD(other, here->means[1] + q);
-        gap = SUB(mean, other);
-        LOAD(other, inverses + q);
+        gap = MUL(ALL(c), SUB(mean, other));
+        LOAD(other, above->fading + q);
+        mean = SUB(mean, MUL(gap, other));
+        STORE(means + q, mean);
+        LOAD(other, above->inverses + q);
         gap = MUL(gap, other);
         LOAD(other, here->over + q);
         total = ADD(total, MUL(gap, other));
-        mean = SUB(mean, MUL(gap, MUL(ALL(c), SUB(ALL(1.0), t))));
-        STORE(means + q, mean);
     }
     tree->phi[here->fork.feature * tree->stride] +=
-        here->scale * c * (AT(total, 0) + AT(total, 1));
+        here->scale * (AT(total, 0) + AT(total, 1));
 }
 
 /* Begin at level 1; level 0 stands for no split. */
-static inline void begin_visit(const Visit *tree, double scale, const double *weights, int n) {
+static inline void begin_visit(const Visit *tree, double scale, const double *points,
+                               const double *weights, int n) {
     Level *none = tree->levels;
     int q;
     none->w_below = none->side = 1;
     none[1].above = 0;
     none[1].scale = scale;
-    for (q = 0; q < n; q++) none->inverses[q] = 1.0, none->below[q] = weights[q];
+    for (q = 0; q < n; q++) {
+        none->inverses[q] = 1.0;
+        none->fading[q] = 1.0 - points[q];
+        none->below[q] = weights[q];
+    }
 }
 
 /* Visit a split, for which there may be no level, and all that follow. Return 0; or the depth of one
    that has no level, whose number is written to `node`: visit it when there are more levels. */
 INLINE int visit_splits(const Visit *tree, int depth, int *node, int n, const double *points) {
     Level *here;
-    for (;; depth++) {
+    for (;;) {
         if (depth + 1 >= tree->n_levels) return depth;      /* `enter` writes to the next one */
         here = tree->levels + depth;
-        open_split(tree, here, *node, n);
+        if (open_split(tree, here, *node)) {
+            close_leaves(tree, here, here[-1].means[here[-1].side - 1], n);
+            if (--depth == 0) return 0;
+            here--;
+        } else {
+            find_over(tree, here, n);
+        }
         while ((*node = next_child(tree, here, points, n)) < 0) {
-            close_split(tree, here, here[-1].means[here[-1].side - 1], points, n);
+            close_split(tree, here, here[-1].means[here[-1].side - 1], n);
             if (--depth == 0) return 0;
             here--;
         }
+        depth++;
     }
 }
 
