@@ -12,7 +12,7 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 )
 from river_extra_trees._core.dynamic.nominal cimport cut_order
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Met, Particles
-from river_extra_trees._core.explain cimport Contributions, Explainer, Layout, Step, begin, end
+from river_extra_trees._core.explain cimport Contributions, Explainer, Fork, Visit
 from river_extra_trees._core.forests.extra_trees cimport ExtraTrees
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
 from river_extra_trees._core.forests.lane_rows cimport Lane
@@ -198,38 +198,44 @@ def leaps(ExtraTrees forest, values):
     return found
 
 
-def explain(int n_features, nodes, bint shapley, int n_rows):
-    """The mean of a tree, and the contributions of its features, for some rows.
+cdef struct Places:             # of the nodes of a tree in preorder
+    const int* features         # -1: a leaf
+    const int* right            # place of the right child
+    const int* goes_left
+    const double* weights
+    const double* values
 
-    The nodes are in preorder: values for each row, weight, feature (-1: a leaf), place of the right
-    child, depth, and for each row whether it goes left.
+
+cdef void look(void* source, int node, Fork* found) noexcept nogil:
+    """Describe a split."""
+    cdef const Places* places = <Places*>source
+    cdef int side, child
+    found.feature = places.features[node]
+    for side in range(2):
+        child = node + 1 if side != places.goes_left[node] else places.right[node]
+        found.children[side] = child if places.features[child] >= 0 else -1
+        found.weights[side], found.values[side] = places.weights[child], places.values[child]
+
+
+def shapley(int n_features, int most_features, nodes):
+    """Shapley values in a tree with at most so many features on a path.
+
+    The nodes are in preorder: feature (-1: a leaf), place of the right child, whether the row goes
+    left, weight, and value of a leaf.
     """
-    cdef Contributions total = Contributions(n_features, n_rows)
-    cdef Explainer explainer = Explainer(n_features, n_rows, shapley)
-    cdef Layout layout
-    cdef Step* step
-    cdef unsigned int bits
-    explainer.phi, explainer.base = total.phi, total.base
-    explainer.reserve_steps(<int>len(nodes))
-    layout = begin(explainer, 0)
-    for i, (values, weight, feature, right, depth, left) in enumerate(nodes):
-        step = &layout.steps[i]
-        step.weight, step.feature, step.right, step.depth = weight, feature, right, depth
-        bits = 0
-        for row, goes in enumerate(left):
-            bits |= int(goes) << row
-        step.left = bits
-        layout.deepest = max(layout.deepest, depth)
-        if feature < 0:
-            for row in range(n_rows):
-                explainer.values[layout.n_leaves * n_rows + row] = values[row]
-            step.left = layout.n_leaves
-            layout.leaves[layout.n_leaves] = <int>i
-            layout.n_leaves += 1
-    layout.n_steps = <int>len(nodes)
-    end(explainer, &layout)
-    explainer.finish()
-    return total.arrays()
+    cdef Contributions total = Contributions(n_features, 1)
+    cdef int[::1] features, right, goes_left
+    cdef double[::1] weights, values
+    cdef Places places
+    cdef Visit visit
+    features, right, goes_left = (
+        np.array([node[k] for node in nodes], np.intc) for k in range(3))
+    weights, values = (np.array([node[k] for node in nodes], float) for k in (3, 4))
+    places = Places(&features[0], &right[0], &goes_left[0], &weights[0], &values[0])
+    visit = Visit(look, &places, NULL, 0, NULL, total.phi, 1)
+    if features[0] >= 0:
+        Explainer(n_features).add(&visit, 0, most_features, 1.0)
+    return total.arrays()[1][0]
 
 
 # --- Windows

@@ -81,19 +81,15 @@ def path(tree: Tree) -> Parts:
     return found
 
 
-def preorder(trees: list[Tree], depth: int = 0, place: int = 0) -> Iterator[tuple[Any, ...]]:
-    """The nodes as `tests.compiled.explain` reads them; the trees, one per row, differ only in the
-    values of their leaves and in where the row goes.
-    """
-    if is_leaf(trees[0]):
-        yield [math.nan if v is None else v for _, v in trees], trees[0][0], -1, -1, depth, []
+def preorder(tree: Tree, empty: float, place: int = 0) -> Iterator[tuple[Any, ...]]:
+    """The nodes as `tests.compiled.shapley` reads them; leaves without a value have that of `empty`."""
+    if is_leaf(tree):
+        yield -1, -1, False, tree[0], empty if tree[1] is None else tree[1]
         return
-    left, right = ([tree[side] for tree in trees] for side in (2, 3))
-    below = list(preorder(left, depth + 1, place + 1))
-    place += 1 + len(below)
-    yield [], 0.0, trees[0][0], place, depth, [tree[1] for tree in trees]
-    yield from below
-    yield from preorder(right, depth + 1, place)
+    left = list(preorder(tree[2], empty, place + 1))
+    yield tree[0], place + 1 + len(left), tree[1], weight(tree), 0.0
+    yield from left
+    yield from preorder(tree[3], empty, place + 1 + len(left))
 
 
 # --- Rules
