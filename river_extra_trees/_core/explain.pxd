@@ -24,8 +24,8 @@ all features above. Then, with c = w_j (1 - s),
       phi_j += integral of P / F^2 c (U_with - U_against) dt.
 
 If x has left j at a split above, U is the mean of both sides by weight, and j gets nothing. So a
-leaf takes no arithmetic of its own: each split divides what is below it. Rows are divided one after
-the other, so that their bits do not depend on other rows.
+leaf takes no arithmetic of its own: each split divides what is below it. A tree is visited once for
+all rows; the bits of a row do not depend on the others.
 
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
 it and the learner answers it (`put_row`), and then explain all (`finish`). An `Explainer` visits the
@@ -43,28 +43,32 @@ from .trees cimport Trees
 
 cdef extern from "quadrature.h":
     enum:
+        MOST_ROWS               # that are explained in one call
         MOST_POINTS             # exact for 32 features on a path
 
-    ctypedef struct Fork:       # a split, for one row
+    ctypedef struct Fork:       # a split
         int feature
-        int[2] children         # nodes; the first one is where the row goes. -1: a leaf
+        int[2] children         # nodes: left and right. -1: a leaf
+        unsigned int left       # the rows that go left: a bit of each
         double[2] weights       # of the children
-        double[2] values        # of children that are leaves
 
     ctypedef struct Level:      # a split on the path that is visited: see `quadrature.h`
         pass
 
-    ctypedef struct Visit:      # of a tree: members of the explainer, and
-        void (*look)(void* source, int node, Fork* found) noexcept nogil    # describes a split
+    ctypedef struct Visit:      # of a tree
+        # Describes a split; values[side * n_rows + row] is what a leaf below answers:
+        void (*look)(void* source, int node, Fork* found, double* values) noexcept nogil
         void* source
+        int n_rows
+        double* phi             # phi[feature * stride + row]
+        Py_ssize_t stride
+        # Members of the explainer:
         Level* levels
+        double* lanes
         int n_levels
         int* latest
-        double* phi             # phi[feature * stride]
-        Py_ssize_t stride
 
 cdef enum:
-    MOST_ROWS = 16              # that are explained in one call
     MOST_TASKS = 16
     CLIMBING = 4                # rows of a task, by the path
 
@@ -86,14 +90,16 @@ cdef class Contributions:       # to the outputs for some rows
 
 cdef class Explainer(Owner):
     cdef Level* levels          # per depth + 1, of the path; the first one stands for no split
+    cdef double* lanes          # products and means of the levels
     cdef int n_levels           # number of allocated levels
-    cdef int* latest            # per feature: the last level whose split on it the row agrees with;
-                                #   0: there is none above; -1: the row has left the feature. All
-                                #   are 0 between two trees
+    cdef int* latest            # per feature: level of the last split on it above, or 0. All are 0
+                                #   between two trees
+    cdef double[MOST_ROWS] means    # of a tree, per row: what an empty leaf answers
     cdef Above* waiting         # scratch of `most_features`: a stack
     cdef int n_waiting          # number of nodes for which there is room
 
-    cdef int add(self, Visit* tree, int root, int most_features, double weight) except -1 nogil
+    cdef int add(self, Visit* tree, int root, int most_features,
+                 const double* weights) except -1 nogil
     cdef int most_features(self, const Tree* tree, int n_features) except -1 nogil
 
 
@@ -121,7 +127,7 @@ cdef class TreeExplanations(Explanations):
     cdef Trees trees
     cdef double* memory         # of these three:
     cdef double* weights        # weights[tree * n_rows + row], of its contributions; NULL: 1 each
-    cdef double* rows           # rows[row * n_features + column], unless a task climbs
+    cdef double* rows           # rows[column * n_rows + row], unless a task climbs
     cdef double* of_labels      # factors: 1 for the label of each row, else 0
     cdef int* leaves            # leaves[row * n_trees + tree]: that the row reaches
     cdef int n_classes          # of a regression 1: the mean

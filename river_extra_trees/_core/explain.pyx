@@ -15,20 +15,16 @@ from .subtotals cimport (
 from .tree cimport first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of
 
 cdef extern from "quadrature.h":
-    void begin_visit(const Visit* tree, double scale, const double* points, const double* weights,
-                     int n) noexcept nogil
-    int visit(const Visit* tree, int depth, int* node, int n, const double* points) noexcept nogil
+    int visit(const Visit* tree, int depth, int* node, int n, const double* points,
+              const double* scales, const double* weights) noexcept nogil
 
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
 
-cdef struct TreeSource:         # of the splits of a tree, by a row
+cdef struct TreeSource:         # of the splits of a tree
     const Tree* tree
-    const double* x
-    const double* factors
-    double mean                 # of the tree, which empty leaves have
     void* explanations          # `TreeExplanations`
     int number                  # of the tree
-    bint votes                  # a leaf with one class answers its factor
+    const double* means         # of the tree, per row, which empty leaves have
 
 cdef double ONE = 1.0           # the factor of a regression
 
@@ -120,18 +116,20 @@ cdef class Explainer(Owner):
     def __cinit__(self, int n_features):
         self.renew(&self.latest, max(1, n_features), sizeof(int))
 
-    cdef int add(self, Visit* tree, int root, int most_features, double weight) except -1 nogil:
-        """Add Shapley values times a weight in a tree that is split."""
-        cdef int k = max(0, min((most_features - 1) // 8, 3)), depth = 1, node = root
+    cdef int add(self, Visit* tree, int root, int most_features,
+                 const double* weights) except -1 nogil:
+        """Add the Shapley values of each row times its weight, in a tree that is split."""
+        cdef int k = max(0, min((most_features - 1) // 8, 3)), depth = 1, node = root, n
         tree.latest = self.latest
         while depth:
             if depth + 1 >= self.n_levels:
-                self.resize(&self.levels, max(16, 2 * self.n_levels), sizeof(Level))
-                self.n_levels = max(16, 2 * self.n_levels)
-            tree.levels, tree.n_levels = self.levels, self.n_levels
-            if depth == 1:
-                begin_visit(tree, weight, POINTS[k], WEIGHTS[k], 4 * (k + 1))
-            depth = visit(tree, depth, &node, 4 * (k + 1), POINTS[k])
+                n = max(16, 2 * self.n_levels)
+                self.resize(&self.levels, n, sizeof(Level))
+                self.resize(&self.lanes, product(n, (3 * MOST_POINTS + 2) * MOST_ROWS),
+                            sizeof(double))
+                self.n_levels = n
+            tree.levels, tree.lanes, tree.n_levels = self.levels, self.lanes, self.n_levels
+            depth = visit(tree, depth, &node, 4 * (k + 1), POINTS[k], weights, WEIGHTS[k])
         return 0
 
     cdef int most_features(self, const Tree* tree, int n_features) except -1 nogil:
@@ -214,9 +212,10 @@ cdef class TreeExplanations(Explanations):
         return 0
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
+        cdef Py_ssize_t i
         if not self.climbs:
-            memcpy(self.rows + row * <Py_ssize_t>self.total.n_features, values,
-                   self.total.n_features * sizeof(double))
+            for i in range(self.total.n_features):
+                self.rows[i * self.total.n_rows + row] = values[i]
         if self.of_labels != NULL:
             self.of_labels[row * <Py_ssize_t>self.n_classes + code] = 1.0
         return 0
@@ -270,25 +269,22 @@ cdef class TreeExplanations(Explanations):
                           double* base) except -1 nogil:
         """Explain the rows by a tree."""
         cdef Tree* this = &self.trees.trees[tree]
-        cdef int n_features = self.total.n_features, most, row
-        cdef double weight
-        cdef TreeSource source = TreeSource(
-            this, NULL, NULL, 0.0, <void*>self, tree, not self.regression)
-        cdef Visit visit = Visit(look_in_tree, &source, NULL, 0, NULL, NULL, self.total.n_rows)
-        most = explainer.most_features(this, n_features) if self.shapley else 0
-        for row in range(self.total.n_rows):
-            source.x, source.factors = self.rows + row * <Py_ssize_t>n_features, factors_of(self, row)
+        cdef int row, n_rows = self.total.n_rows
+        cdef double[MOST_ROWS] weights
+        cdef TreeSource source = TreeSource(this, <void*>self, tree, &explainer.means[0])
+        cdef Visit visit = Visit(look_in_tree, &source, n_rows, phi, n_rows, NULL, NULL, 0, NULL)
+        for row in range(n_rows):
             if not self.keeps_subtotals():
                 forget_subtotals(this)
-                self.add_up(tree, source.factors)
+                self.add_up(tree, factors_of(self, row))
             if not self.shapley:
                 self.climb(tree, row, phi + row, base + row)
                 continue
-            weight, source.mean = weight_in(self, tree, row), self.mean_of_tree(tree, source.factors)
-            base[row] += weight * source.mean
-            visit.phi = phi + row
-            if not is_leaf(this.nodes):
-                explainer.add(&visit, 0, most, weight)
+            weights[row] = weight_in(self, tree, row)
+            explainer.means[row] = self.mean_of_tree(tree, factors_of(self, row))
+            base[row] += weights[row] * explainer.means[row]
+        if self.shapley and not is_leaf(this.nodes):
+            explainer.add(&visit, 0, explainer.most_features(this, self.total.n_features), weights)
         if not self.keeps_subtotals():
             forget_subtotals(this)          # they are those of a row
         return 0
@@ -442,32 +438,41 @@ cdef inline const double* factors_of(TreeExplanations self, int row) noexcept no
     return self.factors + row * <Py_ssize_t>self.n_classes
 
 
-cdef void look_in_tree(void* source, int node, Fork* found) noexcept nogil:
+cdef void look_in_tree(void* source, int node, Fork* found, double* values) noexcept nogil:
     """Describe a split of a tree."""
     cdef const TreeSource* here = <TreeSource*>source
     cdef const Tree* tree = here.tree
     cdef const Node* split = &tree.nodes[node]
-    cdef const Node* below
-    cdef int side, child = split.left ^ <int>turn(split, here.x[split.feature], False)
-    found.feature = split.feature
+    cdef const double* x
+    cdef int row, side, n_rows = (<TreeExplanations>here.explanations).total.n_rows
+    x = (<TreeExplanations>here.explanations).rows + split.feature * <Py_ssize_t>n_rows
+    found.feature, found.left = split.feature, 0
+    for row in range(n_rows):
+        found.left |= (1 ^ turn(split, x[row], False)) << row
     for side in range(2):
-        below = &tree.nodes[child]
-        if not is_leaf(below):
-            found.children[side], found.weights[side] = child, subtotal_of(tree, child)[0]
+        node = split.left ^ side
+        if not is_leaf(&tree.nodes[node]):
+            found.children[side], found.weights[side] = node, subtotal_of(tree, node)[0]
         else:
-            found.children[side], found.weights[side] = -1, below.threshold
-            if here.votes and below.left >= 0 and below.threshold > 0.0:
-                found.values[side] = here.factors[below.left]
-            else:
-                found.values[side] = answer_leaf(here, child)
-        child ^= 1
+            found.children[side], found.weights[side] = -1, weight_of(tree, node)
+            answer_leaf(here, node, values + side * n_rows, n_rows)
 
 
-cdef double answer_leaf(const TreeSource* source, int leaf) noexcept nogil:
-    """What a leaf answers, or its tree if it is empty."""
-    cdef double answer = (<TreeExplanations>source.explanations).answer_node(
-        source.number, leaf, source.factors)
-    return answer if answer == answer else source.mean
+cdef inline void answer_leaf(const TreeSource* source, int leaf, double* values,
+                             int n_rows) noexcept nogil:
+    """What a leaf answers the rows, or its tree if it is empty."""
+    cdef const Node* this = &source.tree.nodes[leaf]
+    cdef const double* factors = (<TreeExplanations>source.explanations).factors
+    cdef Py_ssize_t n = (<TreeExplanations>source.explanations).n_classes
+    cdef int row
+    for row in range(n_rows):
+        if this.left >= 0 and this.threshold > 0.0:     # one class
+            values[row] = factors[row * n + this.left]
+            continue
+        values[row] = (<TreeExplanations>source.explanations).answer_node(
+            source.number, leaf, factors + row * n)
+        if values[row] != values[row]:
+            values[row] = source.means[row]
 
 
 cdef inline double answer_of(const double* total, int n, const double* factors) noexcept nogil:

@@ -201,41 +201,44 @@ def leaps(ExtraTrees forest, values):
 cdef struct Places:             # of the nodes of a tree in preorder
     const int* features         # -1: a leaf
     const int* right            # place of the right child
-    const int* goes_left
+    const int* left             # the rows that go left: a bit of each
     const double* weights
-    const double* values
+    const double* values        # values[node * n_rows + row]
+    int n_rows
 
 
-cdef void look(void* source, int node, Fork* found) noexcept nogil:
+cdef void look(void* source, int node, Fork* found, double* values) noexcept nogil:
     """Describe a split."""
     cdef const Places* places = <Places*>source
-    cdef int side, child
-    found.feature = places.features[node]
+    cdef int side, row, child = node + 1
+    found.feature, found.left = places.features[node], places.left[node]
     for side in range(2):
-        child = node + 1 if side != places.goes_left[node] else places.right[node]
         found.children[side] = child if places.features[child] >= 0 else -1
-        found.weights[side], found.values[side] = places.weights[child], places.values[child]
+        found.weights[side] = places.weights[child]
+        for row in range(places.n_rows):
+            values[side * places.n_rows + row] = places.values[child * places.n_rows + row]
+        child = places.right[node]
 
 
-def shapley(int n_features, int most_features, nodes):
-    """Shapley values in a tree with at most so many features on a path.
+def shapley(int n_features, int most_features, nodes, int n_rows):
+    """Shapley values in a tree with at most so many features on a path, per feature and row.
 
-    The nodes are in preorder: feature (-1: a leaf), place of the right child, whether the row goes
-    left, weight, and value of a leaf.
+    The nodes are in preorder: feature (-1: a leaf), place of the right child, the rows that go left
+    (a bit of each), weight, and value of a leaf for each row.
     """
-    cdef Contributions total = Contributions(n_features, 1)
-    cdef int[::1] features, right, goes_left
-    cdef double[::1] weights, values
+    cdef Contributions total = Contributions(n_features, n_rows)
+    cdef int[::1] features, right, left
+    cdef double[::1] weights, values, ones = np.ones(n_rows)
     cdef Places places
     cdef Visit visit
-    features, right, goes_left = (
-        np.array([node[k] for node in nodes], np.intc) for k in range(3))
-    weights, values = (np.array([node[k] for node in nodes], float) for k in (3, 4))
-    places = Places(&features[0], &right[0], &goes_left[0], &weights[0], &values[0])
-    visit = Visit(look, &places, NULL, 0, NULL, total.phi, 1)
+    features, right, left = (np.array([node[k] for node in nodes], np.intc) for k in range(3))
+    weights = np.array([node[3] for node in nodes], float)
+    values = np.array([value for node in nodes for value in node[4]], float)
+    places = Places(&features[0], &right[0], &left[0], &weights[0], &values[0], n_rows)
+    visit = Visit(look, &places, n_rows, total.phi, n_rows, NULL, NULL, 0, NULL)
     if features[0] >= 0:
-        Explainer(n_features).add(&visit, 0, most_features, 1.0)
-    return total.arrays()[1][0]
+        Explainer(n_features).add(&visit, 0, most_features, &ones[0])
+    return total.arrays()[1]
 
 
 # --- Windows

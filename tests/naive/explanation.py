@@ -81,15 +81,22 @@ def path(tree: Tree) -> Parts:
     return found
 
 
-def preorder(tree: Tree, empty: float, place: int = 0) -> Iterator[tuple[Any, ...]]:
-    """The nodes as `tests.compiled.shapley` reads them; leaves without a value have that of `empty`."""
-    if is_leaf(tree):
-        yield -1, -1, False, tree[0], empty if tree[1] is None else tree[1]
+def preorder(trees: list[Tree], empty: list[float], place: int = 0) -> Iterator[tuple[Any, ...]]:
+    """The nodes as `tests.compiled.shapley` reads them; the trees, one per row, differ only in the
+    values of their leaves and in where the row goes. Leaves without a value have that of `empty`.
+    """
+    weight_here = weight(trees[0])
+    if is_leaf(trees[0]):
+        values = [e if tree[1] is None else tree[1] for tree, e in zip(trees, empty, strict=True)]
+        yield -1, -1, 0, weight_here, values
         return
-    left = list(preorder(tree[2], empty, place + 1))
-    yield tree[0], place + 1 + len(left), tree[1], weight(tree), 0.0
-    yield from left
-    yield from preorder(tree[3], empty, place + 1 + len(left))
+    left, right = ([tree[side] for tree in trees] for side in (2, 3))
+    below = list(preorder(left, empty, place + 1))
+    bits = sum(bool(tree[1]) << row for row, tree in enumerate(trees))
+    place += 1 + len(below)
+    yield trees[0][0], place, bits, weight_here, [0.0] * len(trees)
+    yield from below
+    yield from preorder(right, empty, place)
 
 
 # --- Rules

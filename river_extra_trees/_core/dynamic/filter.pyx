@@ -17,6 +17,7 @@ from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest
+from ..split cimport goes_left
 from ..subtotals cimport MOST_CLASSES, mean_below
 from ..trees cimport threshold_in
 from ..team cimport Team
@@ -450,8 +451,8 @@ cdef class FilterExplanations(Explanations):
         cdef FilterSource source = FilterSource(
             filter.trees.nodes, filter.numbers, 2 + filter.n_means,
             2 + code - filter.first_mean, filter.schema.row)
-        cdef Visit visit = Visit(look_in_filter, &source, NULL, 0, NULL,
-                                 self.total.phi + row, self.total.n_rows)
+        cdef Visit visit = Visit(look_in_filter, &source, 1, self.total.phi + row,
+                                 self.total.n_rows, NULL, NULL, 0, NULL)
         cdef const double* numbers
         cdef int i, root, most, n = meet_roots(filter)
         for i in range(n):
@@ -460,7 +461,7 @@ cdef class FilterExplanations(Explanations):
             self.total.base[row] += numbers[1] * numbers[source.mean]
             most = min(self.total.n_features, filter.trees.nodes[root].n_leaves - 1)
             if most > 0:
-                self.explainer.add(&visit, root, most, numbers[1])
+                self.explainer.add(&visit, root, most, &numbers[1])
         return 0
 
     cdef int finish(self) except -1:
@@ -553,18 +554,19 @@ cdef struct FilterSource:       # of the splits of the trees, by a row
     const double* x
 
 
-cdef void look_in_filter(void* source, int node, Fork* found) noexcept nogil:
+cdef void look_in_filter(void* source, int node, Fork* found, double* values) noexcept nogil:
     """Describe a split of a tree."""
     cdef const FilterSource* here = <FilterSource*>source
     cdef const Node* split = &here.nodes[node]
     cdef const double* numbers
-    cdef int k, child = side(split, here.x)
+    cdef int k, child = split.left
     found.feature = split.split.feature
+    found.left = goes_left(&split.split, here.x[split.split.feature])
     for k in range(2):
         numbers = here.numbers + child * <Py_ssize_t>here.width
-        found.weights[k], found.values[k] = numbers[0], numbers[here.mean]
+        found.weights[k], values[k] = numbers[0], numbers[here.mean]
         found.children[k] = child if here.nodes[child].leaf == NULL else -1
-        child = split.left + split.right - child
+        child = split.right
 
 
 cdef void add_slopes(ParticleFilter filter, double* phi, Py_ssize_t n_rows,
