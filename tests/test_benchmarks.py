@@ -98,11 +98,21 @@ def test_boosting_on_a_window() -> None:
     model = WindowLightGBM(rows, "classification")
     for x, y in rows:
         model.learn_one(x, y)
+        if model._n == 8:  # before the first training
+            assert model.predict_proba_one(x) == {0: 0.5, 1: 0.5}
     assert model.predict_proba_one({"name": "b", "number": 3})[1] > 0.9
     regressor = WindowLightGBM(rows, "regression")
     for x, y in rows:
         regressor.learn_one(x, y)
     assert regressor.predict_one({"name": "b", "number": 3}) > 0.8
+
+
+def test_rare_classes() -> None:
+    """The default forest beside others, on a stream of river."""
+    options = ["--streams", "hyperplane", "--samples", 1_500, "--ways", "default", "HoeffdingTree"]
+    [lines] = tables.read(succeed("studies.rare_classes", *options))
+    ways = [line[1] for line in lines[1:]]
+    assert ways == ["default", "HoeffdingTree", "default", "HoeffdingTree"]  # and the means
 
 
 def test_drift() -> None:

@@ -369,6 +369,27 @@ def test_a_watched_model_predicts_as_it_would_alone(model: Any) -> None:
         alone.learn_one(x, y)
 
 
+class Counting(Right):
+    """It counts its predictions."""
+
+    n = 0
+
+    def predict_one(self, x: Any) -> Any:
+        Counting.n += 1
+        return self.answer
+
+
+@pytest.mark.parametrize("is_around", [True, False])
+def test_a_pipeline_is_asked_once(is_around: bool) -> None:
+    """With the watch around it, or behind what changes no sample."""
+    scaler, model, Counting.n = preprocessing.StandardScaler(), Counting(True), 0
+    watch = ret.Watch(scaler | model) if is_around else ret.ColumnKinds() | ret.Watch(model)
+    for i in range(50):
+        watch.predict_one({"a": float(i)})
+        watch.learn_one({"a": float(i)}, True)
+    assert Counting.n <= 50 + 1  # the first sample that is not the object that was asked
+
+
 def test_watch_is_a_model_of_river() -> None:
     """Metrics, clones, pickles and pipelines take it."""
     watch = ret.Watch(tree(), false_alarms_per=5_000, seed=3)

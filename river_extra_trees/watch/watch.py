@@ -105,7 +105,8 @@ class Watch(Asked, base.Wrapper[typing.Any]):
     Parameters
     ----------
     model
-        A classifier or regressor of this package or of river, or a pipeline that ends with one.
+        A classifier or regressor of this package or of river, or a pipeline that ends with one. A
+        watch behind a scaler asks its model twice: put it around the whole pipeline.
     false_alarms_per
         Expected number of samples between two false alarms, at least.
     on_alarm

@@ -43,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=5)
 
 
-def ask_all(
-    method: Callable[..., Any], samples: list[dict[Any, Any]], n_rounds: int = 1
-) -> None:
+def ask_all(method: Callable[..., Any], samples: list[dict[Any, Any]], n_rounds: int = 1) -> None:
     """Call a method of a model with each sample, in so many rounds."""
     for _ in range(n_rounds):
         for x in samples:

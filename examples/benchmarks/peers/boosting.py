@@ -21,10 +21,10 @@ class WindowLightGBM:
     """LightGBM with its defaults, trained every 500 samples on the last 5,000.
 
     Names are LightGBM's categories. Before the first training the shares of the classes, or the
-    mean, are the answer.
+    mean, are the answer. Another `window` is the number of latest samples to train on.
     """
 
-    def __init__(self, rows: Rows, task: Task) -> None:
+    def __init__(self, rows: Rows, task: Task, window: int = WINDOW) -> None:
         try:
             import lightgbm
         except ImportError as error:
@@ -37,8 +37,9 @@ class WindowLightGBM:
         ]
         self._codes: dict[tuple[str, Hashable], float] = {}
         self._labels: dict[Any, int] = {}
-        self._X = np.empty((WINDOW, len(self._keys)))
-        self._y = np.empty(WINDOW)
+        self._window = window
+        self._X = np.empty((window, len(self._keys)))
+        self._y = np.empty(window)
         self._n = 0
         self._model: Any = None
 
@@ -61,8 +62,9 @@ class WindowLightGBM:
     def predict_proba_one(self, x: dict[str, Any]) -> dict[Any, float]:
         """Return the probabilities of the classes."""
         if self._model is None:
-            counts = Counter(self._y[: min(self._n, WINDOW)])
-            return {label: float(counts[i]) for label, i in self._labels.items()}
+            n = min(self._n, self._window)
+            counts = Counter(self._y[:n])
+            return {label: counts[i] / n for label, i in self._labels.items()}
         found = self._model.predict([self._row(x)], num_threads=1)[0]
         shares = (1.0 - found, found) if np.ndim(found) == 0 else found
         # A label that came after the training is none that the model knows.
@@ -70,7 +72,7 @@ class WindowLightGBM:
 
     def learn_one(self, x: dict[str, Any], y: Any) -> None:
         """Put a sample into the window; train when it is time."""
-        place = self._n % WINDOW
+        place = self._n % self._window
         self._X[place] = self._row(x)
         if self._task == "classification":
             y = self._labels.setdefault(y, len(self._labels))
@@ -88,7 +90,7 @@ class WindowLightGBM:
             parameters["objective"] = "binary"
             if n > 2:
                 parameters |= {"objective": "multiclass", "num_class": n}
-        n_rows = min(self._n, WINDOW)
+        n_rows = min(self._n, self._window)
         data = self._library.Dataset(
             self._X[:n_rows],
             self._y[:n_rows],

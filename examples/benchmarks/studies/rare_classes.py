@@ -8,9 +8,12 @@ known factor, by which they are divided again.
     python -m examples.benchmarks.studies.rare_classes --samples 20000
     python -m examples.benchmarks.studies.rare_classes --streams hyperplane --samples 40000
     python -m examples.benchmarks.studies.rare_classes --thresholds --samples 10000
+    python -m examples.benchmarks.studies.rare_classes --ways default ARF HoeffdingTree LightGBM
 
 The third command shows kappa if the rare label of a table is predicted where it is the more
-probable one, or where its probability is above twice its share of the samples so far.
+probable one, or where its probability is above twice its share of the samples so far. The last one
+races learners of others, with their defaults; LightGBM is trained again every 500 samples on all
+before.
 """
 
 from __future__ import annotations
@@ -21,14 +24,15 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from river import metrics
+from river import forest, metrics, tree
 from river.datasets import synth
 
 import river_extra_trees as ret
 from examples.benchmarks.common import streams, tables
+from examples.benchmarks.peers.boosting import WindowLightGBM
 from river_extra_trees.evaluate import AveragePrecision, ExactROCAUC
 
 # The positive label of a table, and the share of its samples that is wanted; None keeps all.
@@ -51,7 +55,7 @@ SMALLEST = 1e-6  # probability in a log loss
 
 
 class Way:
-    """A way to learn a rare class: the default forest, which sees some samples or weights.
+    """A way to learn a rare class: a model, which sees some samples or weights.
 
     Parameters
     ----------
@@ -60,7 +64,9 @@ class Way:
     share
         Share of the positive samples among those that are learned; None learns all.
     window_sizes
-        Of the forest; None: the default.
+        Of the default forest; None: the default.
+    model
+        Another model in place of the default forest.
     """
 
     def __init__(
@@ -68,10 +74,11 @@ class Way:
         weight: float = 1.0,
         share: float | None = None,
         window_sizes: tuple[int, ...] | None = None,
+        model: Any = None,
     ) -> None:
         self.weight, self.share = weight, share
         sizes = {} if window_sizes is None else {"window_sizes": window_sizes}
-        self.model = ret.ExtraTreesClassifier(seed=0, **sizes)
+        self.model = ret.ExtraTreesClassifier(seed=0, **sizes) if model is None else model
         self.rng = random.Random(1)
         self.n = [1.0, 1.0]  # negative and positive samples so far
 
@@ -90,20 +97,26 @@ class Way:
         """Learn a sample, or leave it out."""
         self.n[y] += 1.0
         if self.share is None or y or self.rng.random() * self.odds() < 1.0:
-            self.model.learn_one(x, y, self.weight if y else 1.0)
+            weights = (self.weight,) if y and self.weight != 1.0 else ()  # others have none
+            self.model.learn_one(x, y, *weights)
 
 
-WAYS = {
-    "default": lambda: Way(),
-    "w=5": lambda: Way(weight=5.0),
-    "w=20": lambda: Way(weight=20.0),
-    "w=100": lambda: Way(weight=100.0),
-    "windows up to 40,000": lambda: Way(window_sizes=LONG),
-    "windows from 200": lambda: Way(window_sizes=FROM_200),
-    "undersampled to 5 %": lambda: Way(share=0.05),
-    "undersampled to 10 %": lambda: Way(share=0.1),
-    "undersampled to 20 %": lambda: Way(share=0.2),
-    "undersampled to 50 %": lambda: Way(share=0.5),
+WAYS: dict[str, Callable[[Any], Way]] = {
+    "default": lambda rows: Way(),
+    "w=5": lambda rows: Way(weight=5.0),
+    "w=20": lambda rows: Way(weight=20.0),
+    "w=100": lambda rows: Way(weight=100.0),
+    "windows up to 40,000": lambda rows: Way(window_sizes=LONG),
+    "windows from 200": lambda rows: Way(window_sizes=FROM_200),
+    "undersampled to 5 %": lambda rows: Way(share=0.05),
+    "undersampled to 10 %": lambda rows: Way(share=0.1),
+    "undersampled to 20 %": lambda rows: Way(share=0.2),
+    "undersampled to 50 %": lambda rows: Way(share=0.5),
+}
+OTHERS: dict[str, Callable[[Any], Way]] = {
+    "ARF": lambda rows: Way(model=forest.ARFClassifier(seed=0)),
+    "HoeffdingTree": lambda rows: Way(model=tree.HoeffdingTreeClassifier()),
+    "LightGBM": lambda rows: Way(model=WindowLightGBM(rows, "classification", len(rows))),
 }
 
 
@@ -163,7 +176,8 @@ def main() -> None:
     )
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--streams", nargs="+", choices=[*STREAMS, MADE], default=list(STREAMS))
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    ways = WAYS | OTHERS
+    parser.add_argument("--ways", nargs="+", choices=ways, default=list(WAYS))
     parser.add_argument("--thresholds", action="store_true", help="kappa with two thresholds")
     options = parser.parse_args()
     if options.thresholds:
@@ -178,7 +192,7 @@ def main() -> None:
     for name, rows in made:
         share = statistics.fmean(y for _, y in rows)
         for way in options.ways:
-            numbers = measured(WAYS[way](), rows)
+            numbers = measured(ways[way](rows), rows)
             found[way].append(numbers)
             lines.append([f"{name} ({share:.1%})", way, *written(numbers)])
     for way, numbers in found.items():
