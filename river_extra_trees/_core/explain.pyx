@@ -464,13 +464,20 @@ cdef inline void answer_leaf(const TreeSource* source, int leaf, double* values,
     cdef const Node* this = &source.tree.nodes[leaf]
     cdef const double* factors = (<TreeExplanations>source.explanations).factors
     cdef Py_ssize_t n = (<TreeExplanations>source.explanations).n_classes
+    cdef bint regression = (<TreeExplanations>source.explanations).regression
+    cdef bint of_one_class = this.left >= 0 and this.threshold > 0.0
+    cdef double mean = 0.0
     cdef int row
+    if regression:
+        mean = (<TreeExplanations>source.explanations).mean_in(source.number, leaf)
     for row in range(n_rows):
-        if this.left >= 0 and this.threshold > 0.0:     # one class
+        if regression:
+            values[row] = mean * factors[row]
+        elif of_one_class:
             values[row] = factors[row * n + this.left]
-            continue
-        values[row] = (<TreeExplanations>source.explanations).answer_node(
-            source.number, leaf, factors + row * n)
+        else:
+            values[row] = (<TreeExplanations>source.explanations).answer_node(
+                source.number, leaf, factors + row * n)
         if values[row] != values[row]:
             values[row] = source.means[row]
 
