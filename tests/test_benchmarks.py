@@ -196,8 +196,8 @@ COSTS: dict[str, tuple[list[object], str]] = {
     "threads": (["--streams", "Phishing", "--samples", 200, "--repeats", 1], "| Phishing | 100 "),
     "wide": (["--names", 50, TREE], f"| {TREE} "),
     "instructions": (
-        ["--streams", "Phishing", "--samples", 40, "--ways", "loop", "--", TREE],
-        f"| {TREE} | Phishing | loop |",
+        ["--streams", "Phishing", "--samples", 240, "--ways", "late", "--", TREE],
+        f"| {TREE} | Phishing | late |",
     ),
     "ratios": (
         ["--streams", "Phishing", "--samples", 100, "--repeats", 1, "--against", ROOT],

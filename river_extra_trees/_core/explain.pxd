@@ -1,9 +1,9 @@
 """Contributions of the features to the output of a tree.
 
-features of a
-set S are known, the output is a mean over the leaves: at a split on a feature of S, x decides; at
-any other one, both sides count by their weights (path-dependent, Lundberg et al. 2020). Both
-methods divide the difference between the output at x and the mean of all leaves:
+The output of a tree at x is the value of the leaf that x reaches. If only the features of a set S
+are known, the output is a mean over the leaves: at a split on a feature of S, x decides; at any
+other one, both sides count by their weights (path-dependent, Lundberg et al. 2020). Both methods
+divide the difference between the output at x and the mean of all leaves:
 
 - Shapley values of this game. A leaf with the value v and the features J on its path contributes
 
@@ -15,10 +15,10 @@ methods divide the difference between the output at x and the mean of all leaves
   features (Quadrature-TreeSHAP, arXiv 2605.04497).
 - Path: the change of the mean at each split on the path of x (Saabas 2014).
 
-At a split on j, let F = w_j + t (1 - w_j) be the factor of j if x agrees with all splits on j above,
-s the share of the weight that goes with x here, U the weighted mean of the values of the leaves
-below a node, each times the factors of the splits in between, and P the product of the factors of
-all features above. Then, with c = w_j (1 - s),
+At a split on j, let F = w_j + t (1 - w_j) be the factor of j if x agrees with all splits on j
+above, s the share of the weight that goes with x here, U the weighted mean of the values of the
+leaves below a node, each times the factors of the splits in between, and P the product of the
+factors of all features above. Then, with c = w_j (1 - s),
 
       U = U_with - c (1 - t) / F (U_with - U_against),
       phi_j += integral of P / F^2 c (U_with - U_against) dt.
@@ -28,10 +28,10 @@ leaf takes no arithmetic of its own: each split divides what is below it. A tree
 all rows; the bits of a row do not depend on the others.
 
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
-it and the learner answers it (`put_row`), and then explain all (`finish`). An `Explainer` visits the
-splits of a tree, which the family describes by a function (`look`). `TreeExplanations` do so for a
-table of trees, in threads: weights and means of inner nodes are their `subtotals`, and for the path
-they climb from the leaf that the answer found. Features are columns of the schema.
+it and the learner answers it (`put_row`), and then explain all (`finish`). An `Explainer` visits
+the splits of a tree, which the family describes by a function (`look`). `TreeExplanations` does so
+for a table of trees, in threads. Weights and means of inner nodes are their `subtotals`; for the
+path, rows are climbed from the leaf that the answer found. Features are columns of the schema.
 """
 
 from libc.stdint cimport uint64_t

@@ -41,8 +41,8 @@ cdef struct Cuts:           # of the values of a node
 cdef inline bint are_ordered(Grower grower, int n_values, int n_samples) noexcept nogil:
     """Whether a node cuts the order of the values of a column; else it parts one from the others.
 
-    Of two values, and of three, one from the others is each set that there is. A search may try up
-    to 16 values, as these are few, unless they have less than two samples each.
+    Every division of two or three values parts one from the others. A search tries up to 16 values
+    one by one, unless they have less than two samples each.
     """
     if grower == SEARCHES:
         return n_values > (4 if n_samples < 2 * n_values else <int>MANY_VALUES)

@@ -13,7 +13,7 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 from river_extra_trees._core.dynamic.nominal cimport cut_order
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Met, Particles
 from river_extra_trees._core.explain cimport Contributions, Explainer, Fork, Visit
-from river_extra_trees._core.forests.extra_trees cimport ExtraTrees
+from river_extra_trees._core.forests.extra_trees cimport ExtraTrees, Group
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
 from river_extra_trees._core.forests.lane_rows cimport Lane
 from river_extra_trees._core.leaps cimport Present, add_present, leap
@@ -32,6 +32,14 @@ from river_extra_trees._core.tree cimport (
     Rows, Tree, begin_tree, free_tree, plant, reserve_samples, rows_by_column, walk_rows,
 )
 from river_extra_trees._core.window cimport Window
+
+# --- Replacement of trees
+
+
+def caught_up(Group group):
+    """How many samples the next tree has learned, -1 while it grows; and whether it waits for more."""
+    return group.caught_up, group.is_growing and group.caught_up >= 0
+
 
 # --- Teams
 

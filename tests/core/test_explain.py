@@ -75,9 +75,7 @@ def test_features_change_names(tree: naive.Tree, other: int) -> None:
 
     order = list(range(6))
     order[0], order[other] = order[other], order[0]
-    assert explained(renamed(tree))[0] == pytest.approx(
-        explained(tree)[0][order], abs=1e-12
-    )
+    assert explained(renamed(tree))[0] == pytest.approx(explained(tree)[0][order], abs=1e-12)
 
 
 def chain(n: int, n_features: int = 100) -> naive.Tree:

@@ -1,10 +1,11 @@
 """The trees of the forests with several windows, their linear models, and how they are grown."""
 
 import collections
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from operator import mul
+from operator import add, mul
 
 import numpy as np
 
@@ -180,7 +181,8 @@ def score(samples: list[Sample], criterion: str, middle: float) -> float:
     codes = sorted({sample.y for sample in samples})
     counts = [total([s for s in samples if s.y == code]) for code in codes]
     if criterion == "entropy":
-        return sum(count * math.log(count / weight) for count in counts)
+        # `sum` of Python 3.12 and later rounds once, the core after each class.
+        return functools.reduce(add, [count * math.log(count / weight) for count in counts])
     return sum(count * count for count in counts) / weight
 
 

@@ -10,10 +10,12 @@ rules where the paper is silent:
   trees whose weight is not above `NEGLIGIBLE` leave.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import add
 
 import numpy as np
 
@@ -40,7 +42,8 @@ class RecordedCart(Cart):
         best, best_score, n = None, -math.inf, len(samples)
         for feature in range(len(samples[0].x)):
             rows = sorted(samples, key=lambda s: s.x[feature])
-            whole, left = sum(s.y for s in rows), 0.0
+            # One target after the other: `sum` of Python 3.12 and later rounds once.
+            whole, left = functools.reduce(add, [s.y for s in rows]), 0.0
             for i, (one, other) in enumerate(itertools.pairwise(rows), 1):
                 left += one.y
                 low, high, right = one.x[feature], other.x[feature], whole - left

@@ -4,6 +4,8 @@ It needs the package, river and callgrind alone, so it also runs with another so
 work on the second half of the samples is counted: the caches are warm, and windows fill up.
 """
 
+import collections
+import functools
 import os
 import pickle
 import subprocess
@@ -13,6 +15,7 @@ from pathlib import Path
 import river_extra_trees
 
 FRAME = 100  # rows
+DELAY = 100  # samples that are learned between a late label and its question
 
 
 def count(on: bool) -> None:
@@ -26,6 +29,15 @@ def by_loop(model, rows):
     for x, y in rows:
         model.predict_one(x)
         model.learn_one(x, y)
+
+
+def by_late_labels(waiting, model, rows):
+    """Predict sample by sample, and learn each after `DELAY` others; the last ones wait."""
+    for row in rows:
+        model.predict_one(row[0])
+        waiting.append(row)
+        if len(waiting) > DELAY:
+            model.learn_one(*waiting.popleft())
 
 
 def by_frames(model, frames):
@@ -47,7 +59,11 @@ def main() -> None:
     """Run what the pickled file names."""
     name, way, rows = pickle.loads(Path(sys.argv[1]).read_bytes())
     model = getattr(river_extra_trees, name)(seed=1)
-    run, prepare = {"loop": (by_loop, list), "frames": (by_frames, frames_of)}[way]
+    run, prepare = {
+        "loop": (by_loop, list),
+        "late": (functools.partial(by_late_labels, collections.deque()), list),
+        "frames": (by_frames, frames_of),
+    }[way]
     middle = len(rows) // 2
     first, second = prepare(rows[:middle]), prepare(rows[middle:])
     run(model, first)

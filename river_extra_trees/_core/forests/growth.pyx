@@ -799,5 +799,3 @@ cdef class Growth(ColumnLists):
                    child.n_segments * sizeof(Segment))
         self.n_segments += child.n_segments
         self.push_task(child[0])
-
-    # ---------------------------------------------------------------- candidates of a column

@@ -25,6 +25,8 @@ cdef extern from "lanes.h":
 cdef enum:
     WALK = 256              # steps of a growth that take as long as one walk to a leaf
     LEAST_STEPS = 4096      # per sample, so that small trees grow at once
+    DEEP = 128              # levels of a walk; LEVELS more of them count as another walk
+    LEVELS = 16
     PATIENCE = 4            # a growth ends after so many times the time that it is given
     BUCKETS = 64            # of leaves, see `sort_by_leaf`
     MOST = 64               # times the steps per sample that were expected to be enough
@@ -115,16 +117,17 @@ cdef bint advance(ExtraTrees forest, Group group, int64_t at, int64_t n_seen) ex
 
     It is not without the samples up to n_seen.
     """
-    cdef int64_t n_steps = steps_at(group, at)
-    cdef bint is_late = at >= group.begun + patience(group.window_size, group.n)
+    cdef int64_t n_steps = steps_at(group, at), most = patience(group.window_size, group.n)
+    cdef int64_t left = group.begun + most - at         # samples until it has to be ready
     if group.caught_up < 0:
-        if not (group.growth.finish(forest.max_nodes) if is_late
+        if not (group.growth.finish(forest.max_nodes) if left <= most // PATIENCE
                 else group.growth.advance(n_steps, forest.max_nodes)):
             return False
         group.caught_up = group.begun
         if has_few_values(forest, at):
             make_leaps(&group.growth.tree)
-    return catch_up(forest, group, LARGEST_STEPS if is_late else 4 + n_steps // WALK, n_seen)
+    return catch_up(forest, group, 4 + n_steps // WALK,
+                    group.caught_up + 4 + (at - group.caught_up) // max(<int64_t>1, left), n_seen)
 
 
 cdef void begin_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
@@ -159,11 +162,16 @@ cdef void begin_again(ExtraTrees forest, Group group) noexcept:
         group.due = forest.buffer.n_seen
 
 
-cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) except -1 nogil:
-    """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen."""
+cdef bint catch_up(ExtraTrees forest, Group group, int64_t most, int64_t least,
+                   int64_t n_seen) except -1 nogil:
+    """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen.
+
+    It learns all samples before number `least`, and others until `most` are learned, of which those
+    in deep leaves count as several: the tree may be a chain.
+    """
     cdef int leaf, place
     cdef double target
-    while group.caught_up < n_seen and n > 0:
+    while group.caught_up < n_seen and (most > 0 or group.caught_up < least):
         place = forest.buffer.place_of(group.caught_up)
         leaf = walk(&group.growth.tree, forest.buffer, place)
         target = forest.buffer.target(place)
@@ -173,7 +181,7 @@ cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) ex
         learn(&group.growth.tree, &forest.trees.kind, leaf, target, forest.buffer.weight(place),
               0.0)
         group.caught_up += 1
-        n -= 1
+        most -= 1 + max(0, depth_of(&group.growth.tree, leaf) - DEEP) // LEVELS
     return group.caught_up == n_seen
 
 

@@ -1,5 +1,6 @@
 """The turns in which trees are replaced, and how long a growth may take."""
 
+import copy
 import random
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._core.state import StateError
+from tests import compiled
 from tests.tools.naive_forests import both, rows
 
 
@@ -58,6 +60,28 @@ def test_a_growth_that_peels_samples_off_is_in_time() -> None:
     births = births_of(model._core, learn, 1500)[700:]
     gaps = np.concatenate([np.diff(np.unique(tree)) for tree in births.T])
     assert 380 <= gaps.min() <= gaps.max() <= 440
+
+
+@pytest.mark.parametrize(("n_columns", "max_features"), [(8, 0.7), (40, None)])
+def test_a_chain_catches_up_little_by_little(n_columns: int, max_features: float | None) -> None:
+    """A walk down hundreds of levels counts as many. A copy in between is as far."""
+    rng = random.Random(1)
+    model = ret.ExtraTreesClassifier(
+        n_models=4, window_sizes=(600,), max_features=max_features, seed=1
+    )
+    (group,) = model._core.groups
+    last, most, n_waiting = -1, 0, 0
+    for _ in range(1500):
+        numbers = {f"x{j}": 10.0 ** rng.uniform(-300.0, 300.0) for j in range(n_columns)}
+        model.learn_one(numbers, rng.random() < 0.5)
+        learned, waits = compiled.caught_up(group)
+        most = max(most, learned - (last if last >= 0 else group.begun))
+        if waits and n_waiting % 10 == 0:
+            (same,) = copy.deepcopy(model)._core.groups
+            assert compiled.caught_up(same) == (learned, True)
+        last, n_waiting = learned, n_waiting + waits
+    assert n_waiting > 10
+    assert most <= 50
 
 
 def test_trees_keep_to_their_limit() -> None:
