@@ -41,6 +41,11 @@ def caught_up(Group group):
     return group.caught_up, group.is_growing and group.caught_up >= 0
 
 
+def slow_down(Group group, int steps):
+    """Let the growth that has begun do at most 64 times so many steps per sample."""
+    group.steps = steps
+
+
 # --- Teams
 
 
