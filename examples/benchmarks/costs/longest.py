@@ -31,7 +31,7 @@ def numbers(rng: random.Random, i: int) -> tuple[Sample, float]:
 
 
 def in_order(rng: random.Random, i: int) -> tuple[Sample, float]:
-    """Eight numbers that grow with each sample, as their target does, and begin anew after 1,000."""
+    """Eight numbers that grow with each sample, as their target does; from 1,000 on anew."""
     share = i % 1000 / 1000
     return {f"x{j}": share + 1e-9 * rng.random() for j in range(8)}, share
 
