@@ -10,9 +10,7 @@ from libc.string cimport memcpy, memmove, memset
 from ..rng cimport below
 from ..shares cimport first_largest
 from ..sorting cimport sort_slots
-from ..split cimport (
-    ENTROPY, GINI, NO_VALUE, VALUES, VARIANCE, goes_left, random_threshold,
-)
+from ..split cimport ENTROPY, GINI, NO_VALUE, VALUES, VARIANCE
 from ..tree cimport reaches
 from ..value_sets cimport (
     MANY_VALUES, N_CUTS, SEARCHES, SMOOTH, Cuts, ValueSet, are_ordered, codes_of, cut_of,
@@ -115,7 +113,7 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
         memcpy(columns, work.columns, task.n_active * sizeof(int))
         for i in range(work.n_linked):
             columns[task.n_active + i] = work.n_chosen + work.linked[i]
-    work.in_random_order = work.shuffled or work.random or work.max_features < n
+    work.in_random_order = work.shuffled or work.max_features < n
     best.split.feature, best.score = -1, -INFINITY
     best.split.threshold, best.split.nominal, best.split.missing_left = 0.0, 0, 0
     for i in range(n):
@@ -175,8 +173,6 @@ cdef inline void try_column(Workspace work, const Task* task, int column,
     """Try the splits of one column."""
     if work.nominal[column] and work.published == NONE and has_many(work, task, column):
         try_groups(work, task, column, best)
-    elif work.random:
-        try_random(work, task, column, best)
     elif work.bit[column] >= 0:
         try_bit(work, column, best)
     elif work.nominal[column]:
@@ -516,14 +512,14 @@ cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
 
 cdef void try_groups(Workspace work, const Task* task, int column,
                      Candidate* best) noexcept nogil:
-    """Try the cuts of the values of a nominal column; a random one if the splits are random.
+    """Try the cuts of the values of a nominal column.
 
     The threshold of the candidate is the number of its cut, see `name_values`.
     """
     cdef const int* ranked = with_missing(work, task, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), top = top_class(work)
-    cdef int i = task.start, j, k, c, n_values = work.n_classes, drawn = -1
+    cdef int i = task.start, j, k, c, n_values = work.n_classes
     cdef double total, weight, mass, target
     cdef double[N_CUTS] weights
     cdef int64_t[N_CUTS] copies
@@ -531,8 +527,6 @@ cdef void try_groups(Workspace work, const Task* task, int column,
     cdef int64_t n_left = 0
     if cuts.scale == 0.0:
         return
-    if work.random:
-        drawn = <int>below(&work.rng, N_CUTS - 1)
     memset(work.cut_counts, 0, N_CUTS * n_values * sizeof(double))
     memset(weights, 0, sizeof(weights))
     memset(copies, 0, sizeof(copies))
@@ -566,7 +560,7 @@ cdef void try_groups(Workspace work, const Task* task, int column,
             for c in range(n_values):
                 if work.cut_counts[k * n_values + c] > 0.0:
                     move_class(work, c, work.cut_counts[k * n_values + c])
-        if (drawn < 0 or k == drawn) and is_ascending(work, top) and (
+        if is_ascending(work, top) and (
                 min(n_left, task.copies - n_left) >= max(1, work.min_samples_leaf)):
             consider(work, column, k, VALUES, False, best)
 
@@ -668,28 +662,6 @@ cdef inline void reverse(double* numbers, int n) noexcept nogil:
     cdef int i
     for i in range(n // 2):
         numbers[i], numbers[n - 1 - i] = numbers[n - 1 - i], numbers[i]
-
-
-cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
-    """Try one random threshold, or the nominal value of one random sample."""
-    cdef const double* data = work.values_of(column)
-    cdef const int* ranked = with_missing(work, task, column)
-    cdef int n_missing = count_missing(work, task, column)
-    cdef int present = task.end - n_missing, i, missing_left
-    cdef Split split
-    split.nominal = work.nominal[column]
-    if split.nominal:
-        split.threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
-    else:
-        split.threshold = random_threshold(
-            &work.rng, data[ranked[task.start]], data[ranked[present - 1]])
-    for missing_left in range(2 if n_missing else 1):
-        begin_scan(work)
-        split.missing_left = missing_left
-        for i in range(task.start, task.end):
-            if goes_left(&split, data[ranked[i]]):
-                move_sample(work, ranked[i])
-        consider(work, column, split.threshold, split.nominal, missing_left, best)
 
 
 cdef void rank(Workspace work, const Task* task, int column) noexcept nogil:
