@@ -571,7 +571,8 @@ cdef class Window:
 
     cdef bint has_sorted(self, int column, double value) noexcept nogil:
         """Whether a sorted sample has a value in a column."""
-        cdef int line = -1 if column >= self.n_columns else self.lines[column], low = 0, high, middle
+        cdef int line = -1 if column >= self.n_columns else self.lines[column]
+        cdef int low = 0, high, middle
         cdef const int* order
         if self.n_sorted == 0 or line < 0:
             return False

@@ -84,8 +84,8 @@ class NaiveHistory:
             said = self.said(column, value, batch)
             node = root
             while node.split is not None:
-                if (node.split.feature == column and node.split.nominal == VALUES
-                        and node.split.goes_left(sample.x) != goes_left(said, node.border)):  # fmt: skip
+                is_set = node.split.feature == column and node.split.nominal == VALUES
+                if is_set and node.split.goes_left(sample.x) != goes_left(said, node.border):
                     self.move(node, value)
                 node = node.left if node.split.goes_left(sample.x) else node.right
 

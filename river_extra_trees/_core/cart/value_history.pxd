@@ -10,11 +10,11 @@ With each sample of a value, its earlier ones fade, so a value remembers some ME
 own, however rare it is. If the entries are too many, the values seen least recently are forgotten.
 A sample of more than MOST_OF_SAMPLE values is not remembered: it would displace what others said.
 
-A value that a growth has not met, or seldom, goes by its first samples (`send`): with each of them, it
-is sent anew at the splits by sets on the path of the sample, to the side of the border on which its
-mean lies. So says a growth, too, whose border the set keeps. What counts are its history and its
-latest samples in the batch. A set that becomes large forgets the values that the history has
-forgotten, so its size is bounded.
+A value that growths have met seldom goes by its first samples (`send`): with each of them, it is
+sent anew at the splits by sets on the path of the sample, to the side of the border on which its
+mean lies. A growth would send it there, too; the set keeps its border. What counts are its history
+and its latest samples in the batch. A set that becomes large forgets the values that the history
+has forgotten, so its size is bounded.
 """
 
 from libc.stdint cimport int64_t, uint8_t

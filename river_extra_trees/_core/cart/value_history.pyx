@@ -172,7 +172,7 @@ cdef class ValueHistory(Part):
     # --- Values that go to the sides for which they speak -------------------------------------
 
     cdef bint is_well_known(self, int column, double code) noexcept nogil:
-        """Whether a value has had at least ENOUGH samples, so that it stays where growth sent it."""
+        """Whether a value has had ENOUGH samples to stay where a growth has sent it."""
         cdef const Entries* entries = self.entries_of(column)
         cdef int i = 0 if entries == NULL else place_of(entries, code)
         cdef double weight = 0.0
@@ -182,16 +182,24 @@ cdef class ValueHistory(Part):
         return weight >= ENOUGH
 
     cdef int recall(self, Window window, int column, double code) except -1 nogil:
-        """Add up what the history and the last samples of a window say of a value, in `said`."""
+        """Add up in `said` what the history and the last samples of a window say of a value.
+
+        The last one has the value.
+        """
         cdef const Entries* entries = self.entries_of(column)
+        cdef const double* values = window.values_of(column)
+        cdef bint is_short = window.is_short(column)    # only the last sample has a value
         cdef int i = 0 if entries == NULL else place_of(entries, code), n = 0, slot
+        cdef int end = max(0, window.n_fresh - (1 if is_short else <int>LATEST))
         self.n_said = 0
         while entries != NULL and i < entries.n and entries.first[i].code == code:
             self.say(entries.first[i].label, entries.first[i].weight, entries.first[i].total)
             i += 1
-        for i in range(window.n_fresh - 1, max(-1, window.n_fresh - 1 - LATEST), -1):
+        i = window.n_fresh
+        while i > end and n < MEMORY:
+            i -= 1
             slot = window.fresh[i]
-            if n < MEMORY and window.value(column, slot) == code:
+            if values[slot] == code:
                 self.say(0 if self.regression else <int>window.target[slot], window.weight[slot],
                          window.weight[slot] * window.target[slot])
                 n += 1
@@ -321,4 +329,3 @@ cdef class ValueHistory(Part):
                       np.array([each[2] for each in found], float),
                       1 if n_labels < 0 else n_labels)
         return 0
-

@@ -43,8 +43,8 @@ cdef class Forest(WindowEnsemble):
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
     cdef int* reached               # scratch: per tree, the leaf that one row reaches
-    cdef int* divided               # the n_divided columns whose values sets of a tree divide,
-    cdef int n_divided              #   since the last growth
+    cdef int* divided               # the columns whose values sets divided after the last growth
+    cdef int n_divided
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
                    double fading, object seed) except -1

@@ -90,7 +90,7 @@ cdef class Forest(WindowEnsemble):
         self.store(self.schema.row, 1, 1, &target, &weight, &slot)
         self.learn_rows(self.find_leaves_of_row(), 1, &target, &weight, &slot, 1, position,
                         self.n_labels())
-        return self.send_values(slot)   # now, because the trees are judged by their answers before
+        return self.send_values(slot)       # now: trees are judged by their answers before
 
     cdef int find_divided(self) except -1:
         cdef bytearray marks = bytearray(self.schema.n_columns)
@@ -122,7 +122,7 @@ cdef class Forest(WindowEnsemble):
         return 0
 
     cdef bint is_to_send(self, int column, double code) noexcept nogil:
-        """Whether neither the history knows a value well, nor a stored sample of a growth has it."""
+        """Whether growths have met a value seldom: by the history, and by stored samples."""
         return code == code and not self.history.is_well_known(column, code) and (
             not self.window.has_sorted(column, code))
 
