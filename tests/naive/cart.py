@@ -99,6 +99,14 @@ class Split(NamedTuple):
         return np.where(np.isnan(values), self.missing_left, left)
 
 
+class Border(NamedTuple):
+    """By which means a split has divided the values of a node: smaller ones went left."""
+
+    top: float | None  # the label whose share is the mean, None of numbers
+    prior: float  # the mean of the node
+    mean: float
+
+
 @dataclass
 class Node:
     """A leaf when `split` is None. `samples` are the ones that the node was grown from."""
@@ -108,6 +116,7 @@ class Node:
     split: Split | None = None
     left: Node | None = None
     right: Node | None = None
+    border: Border | None = None  # of a split by a set of values
 
 
 @dataclass(frozen=True)
@@ -191,6 +200,8 @@ class Cart:
     most_features: float = math.inf  # looked at, if one of them splits
     history: Any = None  # a NaiveHistory of samples that the nodes do not have
     listed = LISTED
+    borders: Sequence[Border] = ()  # of the splits of a feature that are tried
+    border: Border | None = None  # of the best split
     path: Sequence[tuple[Split, bool]] = ()  # the splits above a node, and where it lies
 
     def __init__(self, rules: Rules) -> None:
@@ -276,8 +287,10 @@ class Cart:
             if value not in middle and self.reaches(feature, value):
                 middle[value], weights[value] = (total + prior) / (weight + 1.0), weight
 
+        scale = N_CUTS / (high - low)
+
         def interval(x: Any) -> Any:
-            return np.clip(np.floor((x - low) * (N_CUTS / (high - low))), 0, N_CUTS - 1)
+            return np.clip(np.floor((x - low) * scale), 0, N_CUTS - 1)
 
         for cut in range(N_CUTS - 1):
             is_left = {value: bool(interval(x) <= cut) for value, x in middle.items()}
@@ -295,6 +308,7 @@ class Cart:
                 (mass * y)[left].sum() * mass[~left].sum()
                 < (mass * y)[~left].sum() * mass[left].sum()
             ):  # fmt: skip
+                self.borders.append(Border(top, prior + centre, low + (cut + 1) / scale + centre))
                 yield split, left
 
     def past(self, feature: int, top: Any, centre: float) -> dict[float, tuple[float, float]]:
@@ -337,10 +351,11 @@ class Cart:
             if best_score <= perfect:
                 splits, weighed = [], []
             elif self.is_ordered(values, feature):
+                self.borders = []
                 found = list(self.group_splits(samples, values, feature))
                 splits, weighed = [split for split, _ in found], [left for _, left in found]
             else:
-                splits = list(self.splits_of(values, feature))
+                self.borders, splits = [], list(self.splits_of(values, feature))
                 weighed = [split.send_left(values) for split in splits]
             if splits:
                 is_left = np.array([split.send_left(values) for split in splits])
@@ -352,6 +367,7 @@ class Cart:
                 for i, score in zip(allowed, self.scores(*sides), strict=True):
                     if score < best_score - self.tolerance * scale:
                         best, best_score = splits[i], float(score)
+                        self.border = self.borders[i] if self.borders else None
             if best is not None and n_features >= self.most_features:
                 break
         return None if best is None else best.with_missing(samples)
@@ -368,6 +384,7 @@ class Cart:
             node.split = self.best_split(node.samples)
             if node.split is None:
                 continue
+            node.border = self.border
             left, right = sides(node.samples, node.split)
             node.left, node.right = Node(left, node.depth + 1), Node(right, node.depth + 1)
             waiting += [node.right, node.left]

@@ -638,12 +638,24 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
         split.missing_left = cut_of(&cuts, smoothed(&cuts, total, weight)) <= cut
         balance += weight if split.missing_left else -weight
     values.others_left = balance >= 0.0
+    keep_border(work, values, &cuts, cut, top)
     if values.others_left:
         reverse(codes_of(values) + (most - n_right), n_right)
         memmove(codes_of(values), codes_of(values) + (most - n_right), n_right * sizeof(double))
         n_left = n_right
     split.threshold = threshold_of(trimmed_values(values, n_left))
     return True
+
+
+cdef inline void keep_border(Workspace work, ValueSet* values, const Cuts* cuts, int cut,
+                             int top) noexcept nogil:
+    """Note by which means a cut has divided the values."""
+    values.prior, values.border = cuts.prior, cuts.low + (cut + 1) / cuts.scale
+    if work.criterion == VARIANCE:      # its targets are centred
+        values.prior += SMOOTH * work.mean
+        values.border += work.mean
+    else:
+        values.label = work.labels[top]
 
 
 cdef inline void reverse(double* numbers, int n) noexcept nogil:
