@@ -69,6 +69,7 @@ FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}  # floats of an array
 
 Table = Mapping[str, tuple[Any, ...]]
 Part = TypeVar("Part")
+Set = tuple[NDArray[np.float64], int, tuple[float, float], int]
 
 
 class StateError(ValueError):
@@ -171,16 +172,21 @@ def are_codes(values: NDArray[np.float64], least: int, n: int) -> bool:
     return bool(np.all((values >= least) & (values < n) & (values == np.floor(values))))
 
 
-def fields_of_sets(sets: Sequence[tuple[NDArray[np.float64], int]]) -> dict[str, NDArray[Any]]:
-    """Sets of values as fields of a state: (codes, whether other values go left) of each."""
+def fields_of_sets(sets: Sequence[Set]) -> dict[str, NDArray[Any]]:
+    """Sets of values as fields of a state.
+
+    Of each: its codes, whether other values go left, its prior and its border, and its label.
+    """
     return {
-        "set_codes": np.concatenate([np.empty(0), *[codes for codes, _ in sets]]),
-        "set_sizes": np.array([len(codes) for codes, _ in sets], np.int32),
-        "set_others": np.array([others for _, others in sets], np.uint8),
+        "set_codes": np.concatenate([np.empty(0), *[codes for codes, *_ in sets]]),
+        "set_sizes": np.array([len(codes) for codes, *_ in sets], np.int32),
+        "set_others": np.array([others for _, others, *_ in sets], np.uint8),
+        "set_borders": np.array([borders for *_, borders, _ in sets], float).reshape(-1, 2),
+        "set_labels": np.array([label for *_, label in sets], np.int32),
     }
 
 
-def sets_in(fields: Mapping[str, Any], owner: str) -> list[tuple[NDArray[np.float64], int]]:
+def sets_in(fields: Mapping[str, Any], owner: str, n_labels: int) -> list[Set]:
     """The sets of values in the fields of a state; the codes of each must ascend."""
     codes, sizes = fields["set_codes"], fields["set_sizes"]
     require(
@@ -194,7 +200,14 @@ def sets_in(fields: Mapping[str, Any], owner: str) -> list[tuple[NDArray[np.floa
         all(np.all(np.diff(each) > 0.0) for each in found),
         f"{owner}: the values of a set do not ascend",
     )
-    return list(zip(found, fields["set_others"].tolist(), strict=True))
+    others, labels = fields["set_others"], fields["set_labels"]
+    require(
+        len(found) == len(others) == len(fields["set_borders"]) == len(labels),
+        f"{owner}: a set of values is missing",
+    )
+    require(np.all(labels < n_labels), f"{owner}: a set of values has an unknown label")
+    borders = map(tuple, fields["set_borders"].tolist())
+    return list(zip(found, others.tolist(), borders, labels.tolist(), strict=True))
 
 
 class Captured:

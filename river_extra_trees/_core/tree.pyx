@@ -9,7 +9,7 @@ from .table cimport LONG_AHEAD
 from .allocation cimport enough, free, raise_memory_error, resized, trimmed
 from .moments cimport join_moments
 from .value_sets cimport (
-    bytes_of, codes_of, new_values, place_in, threshold_of, trimmed_values,
+    bytes_of, forget_border, new_values, threshold_of, turned_values,
 )
 
 # --- Memory ---------------------------------------------------------------------------------------
@@ -192,16 +192,8 @@ cdef ValueSet* give_set(Tree* tree, int node, int n, bint others_left) except NU
 cdef int move_value(Tree* tree, int node, double code) except -1 nogil:
     """Send a value to the other side of a split by a set of values."""
     cdef ValueSet* values = values_at(tree.nodes[node].threshold)
-    cdef int place = place_in(values, code), n = values.n
-    if place < n and codes_of(values)[place] == code:
-        memmove(codes_of(values) + place, codes_of(values) + place + 1,
-                (n - place - 1) * sizeof(double))
-        values = trimmed_values(values, n - 1)
-    else:
-        values = <ValueSet*>resized(values, 1, bytes_of(n + 1))
-        memmove(codes_of(values) + place + 1, codes_of(values) + place,
-                (n - place) * sizeof(double))
-        codes_of(values)[place], values.n = code, n + 1
+    cdef int n = values.n
+    values = turned_values(values, code)
     tree.set_bytes += bytes_of(values.n) - bytes_of(n)
     tree.nodes[node].threshold = threshold_of(values)
     return 0
@@ -751,12 +743,6 @@ cdef void mark_in_leaves(const Tree* tree, uint8_t* met) noexcept nogil:
             if tree.cells[cell].weight > 0.0:
                 met[tree.cells[cell].code] = True
             cell = tree.cells[cell].next
-
-
-cdef inline void forget_border(ValueSet* values, const uint8_t* gone) noexcept nogil:
-    """Forget the border between shares of a marked class."""
-    if gone[values.label]:
-        values.border = NAN
 
 
 cdef void forget_in_leaves(Tree* tree, const uint8_t* gone) noexcept nogil:

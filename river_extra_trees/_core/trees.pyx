@@ -299,17 +299,15 @@ cdef class Trees(Part):
         cdef int tree, i
         cdef const Tree* this
         cdef const ValueSet* values
-        cdef list found = [], borders = [], labels = []
+        cdef list found = []
         for tree in range(self.n_trees):
             this = &self.trees[tree]
             for i in range(this.n_used if this.set_bytes else 0):
                 if this.nodes[i].nominal == VALUES:
                     values = values_at(this.nodes[i].threshold)
-                    found.append((view(codes_of(values), "f8", (values.n,)), values.others_left))
-                    borders.append((values.prior, values.border))
-                    labels.append(values.label)
-        return {**fields_of_sets(found), "set_borders": np.array(borders).reshape(-1, 2),
-                "set_labels": np.array(labels, np.int32)}
+                    found.append((view(codes_of(values), "f8", (values.n,)), values.others_left,
+                                  (values.prior, values.border), values.label))
+        return fields_of_sets(found)
 
     cdef dict views_of(self, const Tree* tree):
         """The arrays of a tree; those that its kind does not have are empty."""
@@ -369,18 +367,13 @@ cdef class Trees(Part):
         """Make the sets of values of a state, whose splits are there."""
         cdef int tree, i
         cdef ValueSet* values
-        sets = sets_in(fields, "Trees")
+        sets = sets_in(fields, "Trees", self.n_values)
         owners = np.flatnonzero((nominal == VALUES) & (fields["turns"] > 0))
-        require(len(owners) == len(sets) == len(fields["set_borders"]),
-                "Trees: a set of values is missing")
-        require(not np.any(fields["set_labels"] >= self.n_values),
-                "Trees: a set of values has an unknown label")
+        require(len(owners) == len(sets), "Trees: a set of values is missing")
         ends = fields["counts"][:, N_USED].cumsum()
         of_trees = np.searchsorted(ends, owners, "right")
         owners -= (ends - fields["counts"][:, N_USED])[of_trees]
-        for tree, i, (codes, others_left), (prior, border), label in zip(
-                of_trees, owners, sets, fields["set_borders"].tolist(),
-                fields["set_labels"].tolist()):
+        for tree, i, (codes, others_left, (prior, border), label) in zip(of_trees, owners, sets):
             values = give_set(&self.trees[tree], i, <int>len(codes), others_left)
             values.prior, values.border, values.label = prior, border, label
             view(codes_of(values), "f8", codes.shape)[...] = codes

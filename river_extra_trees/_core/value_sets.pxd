@@ -9,14 +9,15 @@ are, and a value of one sample goes with the mean. A cut counts only if the targ
 smaller, because without its own target a sample tends to the other side.
 
 A split stores the codes of the values of the node on its lighter side; all others go to the heavier
-one. Trees that grow on batches store the border, too: so a value that the growth has not met can go
-to the side for which its first samples speak (`cart/value_history`).
+one. Trees that grow on batches and dynamic trees store the border, too: so a value that the growth
+has not met can go to the side for which its first samples speak (`cart/value_history`).
 """
 
 from libc.math cimport NAN
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memmove
 
-from .allocation cimport free, malloc, trimmed
+from .allocation cimport free, malloc, resized, trimmed
 
 cdef enum:
     SMOOTH = 1
@@ -132,3 +133,22 @@ cdef inline bint values_go_left(const ValueSet* values, double code) noexcept no
     """Whether a nominal value goes left."""
     cdef int place = place_in(values, code)
     return (place < values.n and codes_of(values)[place] == code) != values.others_left
+
+
+cdef inline ValueSet* turned_values(ValueSet* values, double code) except NULL nogil:
+    """A set after a value has gone to the other side."""
+    cdef int place = place_in(values, code), n = values.n
+    if place < n and codes_of(values)[place] == code:
+        memmove(codes_of(values) + place, codes_of(values) + place + 1,
+                (n - place - 1) * sizeof(double))
+        return trimmed_values(values, n - 1)
+    values = <ValueSet*>resized(values, 1, bytes_of(n + 1))
+    memmove(codes_of(values) + place + 1, codes_of(values) + place, (n - place) * sizeof(double))
+    codes_of(values)[place], values.n = code, n + 1
+    return values
+
+
+cdef inline void forget_border(ValueSet* values, const uint8_t* gone) noexcept nogil:
+    """Forget the border between shares of a marked class."""
+    if gone[values.label]:
+        values.border = NAN

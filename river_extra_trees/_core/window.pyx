@@ -574,9 +574,14 @@ cdef class Window:
         cdef int line = -1 if column >= self.n_columns else self.lines[column], at
         if self.n_sorted == 0 or line < 0:
             return False
-        at = rank(self.order_in(line), self.n_ordered[line], self.values_in(line), value, False)
+        at = self.rank_of(column, value)
         return at < self.n_ordered[line] and (
             self.values_in(line)[self.order_in(line)[at]] == value)
+
+    cdef int rank_of(self, int column, double value) noexcept nogil:
+        """The number of sorted samples with a smaller value in a live column."""
+        cdef int line = self.lines[column]
+        return rank(self.order_in(line), self.n_ordered[line], self.values_in(line), value, False)
 
     def __sizeof__(self):
         return (object.__sizeof__(self) + block_size(

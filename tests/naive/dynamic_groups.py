@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tests.naive.cart import Border, Sample, value_of
+from tests.naive.value_history import ENOUGH, NaiveHistory, goes_left
+
 SMOOTHING = 1.0  # weight with which the mean of a value goes to that of all samples
 
 
@@ -69,3 +72,17 @@ def best_group(
         all_ways += math.log((1.0 + odds * lean) / (1.0 + odds))
     lighter = min(sides, key=lambda side: sums(side)[1])
     return Group(frozenset(lighter), min(0.0, all_ways))
+
+
+def side_of(
+    history: NaiveHistory, stored: list[Sample], column: int, code: float, border: Border
+) -> bool | None:
+    """Whether a value goes left after a sample of it; None: it has enough samples to stay.
+
+    The history and the stored samples of the value tell its mean.
+    """
+    past = sum(entry[0] for entry in history.of(column).get(code, {}).values())
+    n_stored = sum(value_of(each.x, column) == code for each in stored)
+    if past >= ENOUGH or n_stored > ENOUGH:
+        return None
+    return goes_left(history.said(column, code, stored), border)

@@ -313,7 +313,8 @@ cdef class ParticleFilter(Particles):
     DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0,
                 "nominal": np.empty(0, np.uint8), "columns": np.empty(0, np.int32),
                 "set_of": np.empty(0, np.int32), "set_sizes": np.empty(0, np.int32),
-                "set_others": np.empty(0, np.uint8), "set_codes": np.empty(0)}
+                "set_others": np.empty(0, np.uint8), "set_codes": np.empty(0),
+                "set_borders": np.empty((0, 2)), "set_labels": np.empty(0, np.int32)}
 
     cdef dict fields(self):
         """Beside attributes and views: active samples are numbered by their order of arrival."""

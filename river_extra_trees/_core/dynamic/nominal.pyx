@@ -12,21 +12,29 @@ In a classification, the samples that have left the pool tell what the values of
 say (`value_history`): they order the values with those of the leaf, p is what they alone say, and
 values of which the leaf has no sample go to the side for which they speak. Otherwise p is 1 / 2,
 and such values go to the heavier side.
+
+In a classification, a value that is new or rare is sent anew after each of its first samples, in
+all trees, to the side of the border of each set on which its mean lies (`send_values`). Else its
+first samples would fall among those of values that have gone for ever, and no particle could part
+it from these before it had outweighed them: a child inherits its share of all that has retired.
 """
 
 from libc.math cimport exp, log
 from libc.stdlib cimport qsort
-from libc.string cimport memset
+from libc.string cimport memcpy, memmove, memset
 
-from ..cart.value_history cimport Entries
-from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
+from ..cart.value_history cimport ENOUGH, Entries, place_of
+from ..linalg cimport MAX_REGRESSORS, Fit, add_samples, fit, slopes_of
 from ..rng cimport below
 from ..split cimport VALUES
 from ..value_sets cimport (
     MANY_VALUES, PROPOSES, ValueSet, are_ordered, codes_of, new_values, shared_values,
-    threshold_of, values_at,
+    threshold_of, turned_values, values_at,
 )
-from .particles cimport Column, v_of
+from .particles cimport (
+    Column, features_of, finish_leaf, gather, update_time, v_of, weigh_samples,
+)
+from .shared_trees cimport Node
 
 # Weight with which the mean of a value goes to that of the leaf.
 cdef double SMOOTHING = 1.0
@@ -85,7 +93,7 @@ cdef bint place_values(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut) n
     """
     cdef const Column* column = &filter.columns[cut.column]
     cdef Cut* other = filter.cuts
-    cdef double squares, middle
+    cdef double squares, middle, mean
     cdef int n_first, n, n_met
     cut.label = 0
     if filter.model.multinomial:
@@ -98,16 +106,16 @@ cdef bint place_values(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut) n
             values_at(cut.split.threshold).n_owners += 1
             return True
         other += 1
-    n = sum_values(filter, leaf, column, cut.label, &n_met, &squares)
+    n = sum_values(filter, leaf, column, cut.label, &n_met, &squares, &mean)
     n_first = cut_order(filter.met, n, filter.min_samples_leaf, squares, &cut.correction, &middle)
     if n_first == 0:
         return False
     cut.first = <int>(cut - filter.cuts)
-    return name_values(filter, cut, n_first, n, n_met, middle)
+    return name_values(filter, cut, n_first, n, n_met, middle, mean)
 
 
 cdef int sum_values(Particles filter, const Leaf* leaf, const Column* column, int label,
-                    int* n_met, double* squares) noexcept nogil:
+                    int* n_met, double* squares, double* mean) noexcept nogil:
     """Sum the samples of a leaf and the history by value into `met`; return how many are its own.
 
     The n_met - n values of which the leaf has no sample follow. The signal of a sample is its
@@ -115,7 +123,7 @@ cdef int sum_values(Particles filter, const Leaf* leaf, const Column* column, in
     """
     cdef const int* order = column.order
     cdef const Entries* entries = filter.history.entries_of(column.feature)
-    cdef double total = 0.0, weight = 0.0, share, signal, mean
+    cdef double total = 0.0, weight = 0.0, share, signal
     cdef Met* met = filter.met
     cdef Met* here = met
     cdef int i, k = 0, n = 0, n_entries = 0
@@ -135,8 +143,8 @@ cdef int sum_values(Particles filter, const Leaf* leaf, const Column* column, in
         weight += share
         total += share * signal
         squares[0] += share * signal * signal
-    mean = total / weight
-    squares[0] -= total * mean
+    mean[0] = total / weight
+    squares[0] -= total * mean[0]
     n_met[0] = n
     if entries != NULL and entries.n_values > MANY_VALUES:
         n_entries = entries.n
@@ -158,7 +166,7 @@ cdef int sum_values(Particles filter, const Leaf* leaf, const Column* column, in
     for i in range(n_met[0] if weight > 0.0 else 0):
         met[i].past_total -= met[i].past_weight * (total / weight)
     for i in range(n):
-        met[i].total -= met[i].weight * mean
+        met[i].total -= met[i].weight * mean[0]
         met[i].mean = (met[i].total + met[i].past_total) / (
             met[i].weight + met[i].past_weight + SMOOTHING)
     return n
@@ -174,13 +182,13 @@ cdef inline Met* begin_value(Met* met, int* n, double code) noexcept nogil:
 
 
 cdef bint name_values(Particles filter, Cut* cut, int n_first, int n, int n_met,
-                      double middle) noexcept nogil:
-    """Make the set of values that go left; return False if memory is short."""
+                      double middle, double mean) noexcept nogil:
+    """Make the set of the values of the lighter side; return False if memory is short."""
     cdef const Met* met = filter.met
     cdef bint is_low = met[0].mean < met[n - 1].mean        # whether the first values are
-    cdef ValueSet* values = new_values(n_first + n_met - n, False)
+    cdef ValueSet* values = new_values(n_first + n_met - n, not is_low)
     cdef double* codes
-    cdef int i, k = n_first
+    cdef int i, k = n_first, n_right = 0
     if values == NULL:
         filter.scan.is_short = True
         return False
@@ -194,6 +202,11 @@ cdef bint name_values(Particles filter, Cut* cut, int n_first, int n, int n_met,
             codes[k] = met[i].code
             k += 1
     qsort(codes, k, sizeof(double), by_code)
+    for i in range(n_first, n if not is_low else 0):
+        n_right += met[i].n
+    if not is_low:
+        cut.n_left = n_right
+    values.label, values.prior, values.border = cut.label, SMOOTHING * mean, mean + middle
     values = shared_values(values, k)
     cut.split.threshold, cut.split.nominal = threshold_of(values), VALUES
     return True
@@ -252,3 +265,122 @@ cdef int cut_order(Met* met, int n, int least, double squares, double* correctio
             met[n - 1 - i] = moved
         return n - n_first
     return n_first
+
+
+# --- Values that go to the sides for which they speak ---------------------------------------
+
+
+cdef int send_values(Particles filter, int slot) except -1 nogil:
+    """Send the values of a sample that are new or rare to the sides of their means."""
+    cdef int* columns = filter.proposed
+    cdef int node, column, i, n = 0
+    cdef double code
+    if filter.schema.is_numeric() or filter.regression or filter.published:
+        return 0
+    for node in range(filter.trees.n_nodes):
+        column = filter.trees.nodes[node].split.feature
+        if not is_set(&filter.trees.nodes[node], column):
+            continue
+        i = 0
+        while i < n and columns[i] < column:
+            i += 1
+        if i == n or columns[i] != column:      # ascending: nodes have other numbers in copies
+            memmove(columns + i + 1, columns + i, (n - i) * sizeof(int))
+            columns[i], n = column, n + 1
+    for i in range(n):
+        code = filter.pool.value(columns[i], slot)
+        if code == code and not filter.history.is_well_known(columns[i], code):
+            send_value(filter, columns[i], code)
+    return 0
+
+
+cdef inline bint is_set(const Node* node, int column) noexcept nogil:
+    """Whether a node in use is a split of a column by a set."""
+    return node.refs > 0 and node.split.nominal == VALUES and node.split.feature == column
+
+
+cdef int send_value(Particles filter, int column, double code) except -1 nogil:
+    """Send a value, at all splits by sets, to the sides on which its mean lies.
+
+    What counts are its history and its samples in the pool, which go to the leaves of the other
+    sides, if they are few. A set changes for all trees that share it.
+    """
+    cdef int first = filter.pool.rank_of(column, code), n = 0, i, node
+    cdef int n_present = filter.pool.present(column)
+    cdef const int* slots = filter.pool.order_of(column) + first
+    cdef const double* values = filter.pool.values_of(column)
+    cdef bint is_moved = False
+    while first + n < n_present and values[slots[n]] == code:
+        n += 1
+    if n > ENOUGH:
+        return 0
+    filter.history.recall(filter.pool, column, code)
+    for i in range(n):
+        filter.history.say(
+            <int>filter.pool.target[slots[i]], filter.pool.weight[slots[i]], 0.0)
+    for node in range(filter.trees.n_nodes):
+        if is_set(&filter.trees.nodes[node], column) and filter.history.is_astray(
+                values_at(filter.trees.nodes[node].split.threshold), code):
+            for i in range(0 if is_moved else n):
+                move_sample(filter, slots[i], False)
+            is_moved = True
+            turn_value(filter, node, code)
+    for i in range(n if is_moved else 0):
+        move_sample(filter, slots[i], True)
+    return 0
+
+
+cdef int turn_value(Particles filter, int node, double code) except -1 nogil:
+    """Send a value to the other side of the splits by the set of a node."""
+    cdef const ValueSet* old = values_at(filter.trees.nodes[node].split.threshold)
+    cdef int column = filter.trees.nodes[node].split.feature
+    cdef double threshold
+    threshold = threshold_of(turned_values(limited_values(filter, column, code, old), code))
+    for node in range(node, filter.trees.n_nodes):
+        if is_set(&filter.trees.nodes[node], column) and (
+                values_at(filter.trees.nodes[node].split.threshold) == old):
+            filter.trees.nodes[node].split.threshold = threshold
+    return 0
+
+
+cdef ValueSet* limited_values(Particles filter, int column, double code,
+                              const ValueSet* old) noexcept nogil:
+    """A set; a large one without values that neither the history nor the pool knows."""
+    cdef ValueSet* values = <ValueSet*>old
+    cdef const Entries* entries = filter.history.entries_of(column)
+    cdef double* codes = codes_of(values)
+    cdef int i, place, kept = 0, n = 0 if entries == NULL else entries.n
+    if values.n < MANY_VALUES + 2 * (filter.pool.size + (0 if n == 0 else entries.n_values)):
+        return values
+    for i in range(values.n):
+        place = 0 if n == 0 else place_of(entries, codes[i])
+        codes[kept] = codes[i]
+        kept += (codes[i] == code or place < n and entries.first[place].code == codes[i]
+                 or filter.pool.has_sorted(column, codes[i]))
+    values.n = kept
+    return values
+
+
+cdef int move_sample(Particles filter, int slot, bint back) except -1 nogil:
+    """Take a sample out of its leaves, or put it into them."""
+    cdef Leaf* leaf
+    cdef int hit
+    gather(filter, features_of(filter, slot), 0, filter.n_alive)
+    for hit in range(filter.n_hits):
+        leaf = filter.trees.nodes[filter.hits[hit].node].leaf
+        update_time(filter, leaf)
+        if back:
+            filter.trees.add_slot(leaf, slot)
+        else:
+            filter.trees.remove_slot(leaf, slot)
+        sum_again(filter, leaf)
+    return 0
+
+
+cdef void sum_again(Particles filter, Leaf* leaf) noexcept nogil:
+    """Sum the samples of a leaf again: subtraction would leave rounding errors."""
+    memcpy(leaf.total, leaf.retired, filter.model.width * sizeof(double))
+    weigh_samples(filter, leaf)
+    add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, leaf.n_active,
+                filter.sample_weight)
+    finish_leaf(filter, leaf)

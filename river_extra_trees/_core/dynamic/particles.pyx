@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 
 from ..learner cimport STRETCH
 from ..split cimport VALUES
-from ..value_sets cimport drop_values, values_at
+from ..value_sets cimport drop_values, forget_border, values_at
 from ..linalg cimport BATCH_SIZE, Fit, fit, merge, row_width, scale, scratch_size
 from ..allocation cimport free, product, zeroed
 from .leaf_models cimport log_gamma, log_marginal, published_score
@@ -130,6 +130,8 @@ cdef class Particles(Learner):
         cdef Leaf* leaf
         for node in range(self.trees.n_nodes):
             leaf = self.trees.nodes[node].leaf
+            if self.trees.nodes[node].split.nominal == VALUES:
+                forget_border(values_at(self.trees.nodes[node].split.threshold), gone)
             if leaf != NULL:
                 forget_classes(leaf.total, gone, self.model.n_classes)
                 forget_classes(leaf.retired, gone, self.model.n_classes)

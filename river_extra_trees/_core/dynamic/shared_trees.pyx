@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 from ..allocation cimport free, raise_memory_error, resized, zeroed
 from ..parts cimport view
 from ..split cimport ONE_VALUE, VALUES
+from ..trees cimport MAX_CLASSES
 from ..value_sets cimport (
     ValueSet, bytes_of, codes_of, drop_values, new_values, threshold_of, values_at,
 )
@@ -23,7 +24,8 @@ FIELDS = {      # of the nodes below some roots, and of the leaves in the order 
     # The sets of values, and of each split by values the number of its set:
     "set_of": ("array", np.int32, None), "set_sizes": ("array", np.int32, "sets"),
     "set_others": ("whole_numbers", np.uint8, "sets", {"most": 1}),
-    "set_codes": ("array", np.float64, None),
+    "set_codes": ("array", np.float64, None), "set_borders": ("array", np.float64, None, 2),
+    "set_labels": ("whole_numbers", np.int32, "sets", {"most": MAX_CLASSES}),
     "missing_left": ("whole_numbers", np.uint8, "nodes", {"most": 1}),
     "regions": ("whole_numbers", np.int64, "nodes", {"least": 1, "most": LARGEST_REGION}),
     "times": ("array", np.int64, "leaves"),
@@ -330,7 +332,8 @@ cdef class SharedTrees(Owner):
             values = values_at(self.nodes[i].split.threshold)
             if <size_t>values not in number:
                 number[<size_t>values] = len(number)
-                sets.append((view(codes_of(values), "f8", (values.n,)), values.others_left))
+                sets.append((view(codes_of(values), "f8", (values.n,)), values.others_left,
+                             (values.prior, values.border), values.label))
             of_nodes.append(number[<size_t>values])
         return {"set_of": np.array(of_nodes, np.int32), **fields_of_sets(sets)}
 
@@ -393,7 +396,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
         **fields, "feature": features, "left": lefts, "right": rights,
         "nominal": np.where(is_set, 0, nominal),    # sets are added one by one
     })
-    sets, made = sets_in(fields, "SharedTrees"), {}     # ... and by number, an owner of each
+    sets, made = sets_in(fields, "SharedTrees", width - 1), {}  # ... by number, an owner of each
     require(np.array_equal(np.unique(fields["set_of"]), np.arange(len(sets))),
             "SharedTrees: a set of values has no split")
     for i, child in zip(np.flatnonzero(is_set), fields["set_of"]):
@@ -435,11 +438,11 @@ cdef int give_set(SharedTrees trees, int node, int number, list sets, dict made)
         values = values_at(trees.nodes[<int>made[number]].split.threshold)
         values.n_owners += 1
     else:
-        codes, others_left = sets[number]
+        codes, others_left, (prior, border), label = sets[number]
         values = new_values(<int>codes.shape[0], others_left)
         if values == NULL:
             raise_memory_error()
-        values.n_owners = 1
+        values.n_owners, values.label, values.prior, values.border = 1, label, prior, border
         memcpy(codes_of(values), &codes[0] if codes.shape[0] else NULL,
                codes.shape[0] * sizeof(double))
         made[number] = node

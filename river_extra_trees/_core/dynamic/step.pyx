@@ -18,7 +18,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..linalg cimport (
-    Fit, add_sample, add_samples, fit, leverage, merge, scale, solved_of, substitute_back,
+    Fit, add_sample, fit, leverage, merge, scale, solved_of, substitute_back,
 )
 from ..moments cimport follow_mean
 from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
@@ -26,11 +26,12 @@ from ..shares cimport share_weights
 from ..window cimport Window
 from .leaf_models cimport class_share, log_marginal
 from .moves cimport move_all
+from .nominal cimport send_values, sum_again
 from .particles cimport (
     ALC, ALM, ENTROPY, MAX_DECAYS, MAX_RULES, OLDEST, RANDOM, Regressor, add_roots, decay_ahead,
     decayed, decays_by_leaf, divide_particles, features_of, fill_v, finish_leaf, fit_scratch,
     gather, is_active, is_due, limited, n_rules, prior_window, refresh, set_shares, sum_beliefs,
-    update_time, v_of, weigh_samples, weight_at,
+    update_time, v_of, weight_at,
 )
 from .shared_trees cimport Leaf, Node, SharedTrees, side
 
@@ -78,6 +79,7 @@ cdef int learn_row(Particles filter, double target, double weight, int gone) exc
     retire_aged(filter)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles
+    send_values(filter, slot)
     if is_due(filter):
         refresh(filter)
     return 0
@@ -328,12 +330,8 @@ cdef void retire_from(Particles filter, Leaf* leaf, int slot) noexcept nogil:
         scale(&filter.model, leaf.retired, filter.decays[0])
     add_sample(&filter.model, leaf.retired, v_of(filter, slot),
                weight_at(filter, slot, leaf))                               # equation (4)
-    if decays_by_leaf(filter):        # sum again: subtraction would leave rounding errors
-        memcpy(leaf.total, leaf.retired, filter.model.width * sizeof(double))
-        weigh_samples(filter, leaf)
-        add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, leaf.n_active,
-                    filter.sample_weight)
-        finish_leaf(filter, leaf)
+    if decays_by_leaf(filter):
+        sum_again(filter, leaf)
 
 
 # --- Rejuvenation ---------------------------------------------------------------------------

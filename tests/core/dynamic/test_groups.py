@@ -10,7 +10,10 @@ import pytest
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor, persistence
 from river_extra_trees._core.state import StateError
 from tests import compiled
-from tests.naive.dynamic_groups import SMOOTHING, best_group
+from tests.naive.cart import Border, Sample
+from tests.naive.codes import code_of
+from tests.naive.dynamic_groups import SMOOTHING, best_group, side_of
+from tests.naive.value_history import NaiveHistory
 from tests.tools.estimators import frozen
 from tests.tools.sums import check_sums
 
@@ -64,6 +67,8 @@ def test_many_values_are_learned(learner: type) -> None:
         (lambda state: state["set_of"].__setitem__(slice(None), 1), "has no split"),
         (lambda state: state["nominal"].__setitem__(state["nominal"] == 2, 3), "is missing"),
         (lambda state: state.update(set_of=state["set_of"][1:]), "a set of values"),
+        (lambda state: state.update(set_borders=state["set_borders"][1:]), "is missing"),
+        (lambda state: state["set_labels"].__setitem__(0, 1000), "unknown label"),
     ]:
         state = model._core.state()
         change(state)
@@ -98,6 +103,60 @@ def share_right(n_values: int, window: int) -> float:
 def test_values_that_have_left_the_window_are_remembered() -> None:
     """A window holds half a sample of each value; order and sides follow the rest."""
     assert share_right(60, 30) > 0.9
+
+
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 2.0]])
+def test_new_values_go_to_the_sides_of_their_means(weights: list[float]) -> None:
+    """After each of its first samples, in the sets of all trees."""
+    rng, window = random.Random(3), 60
+    model: Any = DynamicTreeClassifier(n_particles=10, window=window, seed=1)
+    history, labels = NaiveHistory(frozenset([0, 1]), of_numbers=False), {}
+    stored: list[Sample] = []
+    n_checked = 0
+    for i in range(1500):
+        value, w = i // 60 + rng.randrange(9), rng.choice(weights)
+        y = (value % 3 > 0) ^ (rng.random() < 0.05)
+        x = {"a": f"v{value}", "b": f"w{rng.randrange(30)}", "z": rng.random()}
+        if len(stored) == window:
+            history.learn(stored.pop(0))
+        model.learn_one(x, y, w=w)
+        codes = float(code_of(x["a"])), float(code_of(x["b"]))
+        stored.append(Sample(codes, labels.setdefault(y, len(labels)), w))
+        for column, goes_left, border in sets_of(model._core.state(), codes):
+            expected = side_of(history, stored, column, codes[column], border)
+            assert expected is None or goes_left == expected
+            n_checked += expected is not None
+    assert n_checked > 300
+    model._core.check()
+    check_sums(model._core)
+
+
+def sets_of(state: dict[str, Any], codes: tuple[float, ...]) -> list[tuple[int, bool, Border]]:
+    """Of each set of the trees: its column, whether it sends a code left, and its border."""
+    if "set_of" not in state:
+        return []
+    columns = dict(zip(state["set_of"], state["links"][state["nominal"] == 2, 0], strict=True))
+    sets = np.split(state["set_codes"], np.cumsum(state["set_sizes"])[:-1])
+    return [
+        (column, (codes[column] in sets[k]) != state["set_others"][k],
+         Border(state["set_labels"][k], *state["set_borders"][k]))
+        for k, column in columns.items()
+    ]  # fmt: skip
+
+
+def test_values_that_come_and_go_are_right_from_their_second_sample_on() -> None:
+    """What has retired does not keep a new value from its side: .94 without."""
+    rng, met = random.Random(0), set()
+    model: Any = DynamicTreeClassifier(n_particles=10, window=200, seed=1)
+    right = []
+    for i in range(6000):
+        value = i // 12 + rng.randrange(12)
+        x, y = {"a": f"v{value}", "z": rng.random()}, code_of(f"v{value}") % 2 == 0
+        if value in met and i >= 4000:
+            right.append(model.predict_one(x) == y)
+        met.add(value)
+        model.learn_one(x, y)
+    assert np.mean(right) > 0.98
 
 
 def test_sets_of_values_take_a_bounded_memory() -> None:
