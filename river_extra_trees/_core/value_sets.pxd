@@ -2,7 +2,9 @@
 
 A growth orders the values of a node by their mean target, drawn to the mean of the node by SMOOTH
 samples of it (Micci-Barreca 2001), and cuts the order at one of N_CUTS borders. In a classification
-the target is whether a sample is of the most frequent class. To weigh a cut, each sample goes to
+the target is whether a sample is of the most frequent class. If a node has more than two classes, a
+search also tries the order by all classes: else values with a class each would make a chain, of
+which a tree of bounded height sees the end only. To weigh a cut, each sample goes to
 the side on which its value lies *without this sample*. So what a value says of its own samples is
 no evidence: a column of many values that says nothing has no good cut, however many values there
 are, and a value of one sample goes with the mean. A cut counts only if the targets on its left are

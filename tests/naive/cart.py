@@ -51,6 +51,23 @@ def value_of(x: Sequence[float], feature: int) -> float:
     return x[feature] if feature < len(x) else math.nan
 
 
+def class_targets(y: Values, mass: Values, all_classes: bool) -> dict[float, float]:
+    """The targets of classes by which values are ordered.
+
+    1 for the most frequent class and 0 for others; or where the middle of the samples of a class
+    is, if samples are in the order of their classes, the rarest first.
+    """
+    weights = {code: mass[y == code].sum() for code in np.unique(y).tolist()}
+    order = sorted(weights, key=lambda code: (-weights[code], code))
+    if not all_classes:
+        return {code: float(code == order[0]) for code in order}
+    found, below = {}, mass.sum()
+    for code in order:
+        below -= weights[code]
+        found[code] = below + 0.5 * weights[code]
+    return found
+
+
 def are_many(values: Values) -> bool:
     """Whether nominal values are ordered, and not each split from the others.
 
@@ -238,7 +255,7 @@ class Cart:
         return self.impurities(left) + self.impurities(right)
 
     def group_splits(
-        self, samples: Sequence[Sample], values: Values, feature: int
+        self, samples: Sequence[Sample], values: Values, feature: int, all_classes: bool = False
     ) -> Iterator[tuple[Split, npt.NDArray[np.bool_]]]:
         """Cuts of the order of many nominal values, and the samples that each sends left.
 
@@ -248,15 +265,15 @@ class Cart:
         """
         mass = np.array([s.mass for s in samples])
         y = np.array([s.y for s in samples])
+        targets, centre = {}, 0.0
         if self.rules.criterion == "variance":
-            top, centre = None, mean(samples)
+            centre = mean(samples)
             y, prior = y - centre, 0.0
         else:
-            codes = np.unique(y)
-            top, centre = codes[np.argmax([mass[y == code].sum() for code in codes])], 0.0
-            y = (y == top).astype(float)
+            targets = class_targets(y, mass, all_classes)
+            y = np.array([targets[code] for code in y])
             prior = mass @ y / mass.sum()
-        past = self.past(feature, top, centre)
+        past = self.past(feature, targets, centre)
         groups = [(v, values == v) for v in np.unique(values[~np.isnan(values)]).tolist()]
         if np.isnan(values).any():
             groups.append((None, np.isnan(values)))
@@ -297,15 +314,17 @@ class Cart:
             ):  # fmt: skip
                 yield split, left
 
-    def past(self, feature: int, top: Any, centre: float) -> dict[float, tuple[float, float]]:
-        """Per value in the history: the sum of its targets (`group_splits`), and its weight."""
+    def past(
+        self, feature: int, targets: dict[float, float], centre: float
+    ) -> dict[float, tuple[float, float]]:
+        """Per value in a history of many: the sum of its targets, and its weight."""
         found = {}
-        for value, labels in {} if self.history is None else self.history.of(feature).items():
+        for value, labels in self.history.of(feature).items() if self.has_past(feature) else ():
             weight = math.fsum(entry[0] for entry in labels.values())
             if self.rules.criterion == "variance":
                 total = labels[0][1] - weight * centre
             else:
-                total = labels[top][0] if top in labels else 0.0
+                total = sum(entry[0] * targets.get(y, 0.0) for y, entry in sorted(labels.items()))
             found[value] = (total, weight)
         return found
 
@@ -320,8 +339,21 @@ class Cart:
         """Whether the values of a feature are ordered, and not each split from the others."""
         if feature not in self.rules.nominal:
             return False
-        is_known = self.history is not None and self.history.n_values(feature) > MANY_VALUES
-        return is_known or are_many(values)
+        return self.has_past(feature) or are_many(values)
+
+    def has_past(self, feature: int) -> bool:
+        """Whether the history tells of the values of a feature: if they are many."""
+        return self.history is not None and self.history.n_values(feature) > MANY_VALUES
+
+    def has_all_classes(self, samples: Sequence[Sample], values: Values, feature: int) -> bool:
+        """Whether cuts of the order by all classes are tried, too."""
+        return (
+            feature in self.rules.nominal
+            and self.rules.criterion != "variance"
+            and len(samples) >= LISTED
+            and len({s.y for s in samples}) > 2
+            and (len(np.unique(values[~np.isnan(values)])) > 4 or self.has_past(feature))
+        )
 
     def cuts(self) -> Iterable[int]:
         """The numbers of the cuts that are tried."""
@@ -339,13 +371,14 @@ class Cart:
         for n_features, feature in enumerate(self.features(X), 1):
             values = X[:, feature]
             if best_score <= perfect:
-                splits, weighed = [], []
+                found = []
             elif self.is_ordered(values, feature):
                 found = list(self.group_splits(samples, values, feature))
-                splits, weighed = [split for split, _ in found], [left for _, left in found]
             else:
-                splits = list(self.splits_of(values, feature))
-                weighed = [split.send_left(values) for split in splits]
+                found = [(s, s.send_left(values)) for s in self.splits_of(values, feature)]
+            if best_score > perfect and self.has_all_classes(samples, values, feature):
+                found += self.group_splits(samples, values, feature, all_classes=True)
+            splits, weighed = [split for split, _ in found], [left for _, left in found]
             if splits:
                 is_left = np.array([split.send_left(values) for split in splits])
                 as_weighed = np.array(weighed)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tests.naive.cart import (
+    MANY_VALUES,
     VALUES,
     Cart,
     Node,
@@ -98,7 +99,7 @@ class NaiveStreamTree:
         history, (others_left, codes) = self.history.of(split.feature), split.threshold
         values = {value_of(sample.x, split.feature) for sample in self.batch} & history.keys()
         values = {value for value in values if place.reaches(split.feature, value)}
-        if not values:
+        if not values or self.history.n_values(split.feature) <= MANY_VALUES:
             return
         named = codes & history.keys() - values
         for value in values:

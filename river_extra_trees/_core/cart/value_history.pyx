@@ -11,7 +11,7 @@ from ..sorting cimport sort_slots
 from ..split cimport VALUES
 from ..tree cimport Node, add_leaf, is_leaf, next_below, replace_set, turn
 from ..value_sets cimport (
-    SMOOTH, ValueSet, codes_of, new_values, trimmed_values, values_at, values_go_left,
+    MANY_VALUES, SMOOTH, ValueSet, codes_of, new_values, trimmed_values, values_at, values_go_left,
 )
 
 from ..state import (
@@ -254,7 +254,8 @@ cdef int renew_sets(Tree* tree, int n_values, ValueHistory history, int64_t sinc
     cdef int column
     renewal.reserve(tree, n_values, history)
     for column in range(history.n_columns):
-        renewal.renew_column(column, &history.columns[column], since)
+        if history.columns[column].n_values > MANY_VALUES:
+            renewal.renew_column(column, &history.columns[column], since)
     return 0
 
 
