@@ -52,8 +52,6 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
-    splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
         Largest number of trees to replace after a batch, or a share of all trees. Trees without an
         error stay. 0 replaces none.
@@ -84,8 +82,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     New features and new classes may appear at any time.
 
     The defaults were chosen by accuracy and log loss on the first 4,000 samples of 17 streams. Only
-    splits and features are those of the paper; `splitter="random", max_features=None` is slightly
-    more accurate.
+    splits and features are those of the paper.
 
     Each node takes 60 bytes and 8 per class: a tree of 10,000 nodes takes 83 MB with 1,024 classes.
 
@@ -118,7 +115,6 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         max_features: MaxFeatures = "sqrt",
         max_nodes: int = 10_000,
         leaf_memory: float | None = 5.0,
-        splitter: str = "best",
         n_swaps: int | float = 0.1,
         n_jobs: int = 1,
         published: bool = False,
@@ -133,7 +129,6 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         self.max_features = max_features
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
-        self.splitter = splitter
         self.n_swaps = n_swaps
         self.n_jobs = n_jobs
         self.published = published
@@ -178,8 +173,6 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
-    splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
         Largest number of trees to replace after a batch, or a share of all trees. Trees without an
         error stay. 0 replaces none.
@@ -232,7 +225,6 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
         max_features: MaxFeatures = 0.7,
         max_nodes: int = 10_000,
         leaf_memory: float | None = 5.0,
-        splitter: str = "best",
         n_swaps: int | float = 0.2,
         n_jobs: int = 1,
         seed: int | None = None,
@@ -245,7 +237,6 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
         self.max_features = max_features
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
-        self.splitter = splitter
         self.n_swaps = n_swaps
         self.n_jobs = n_jobs
         self.seed = seed

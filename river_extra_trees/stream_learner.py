@@ -11,7 +11,6 @@ from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
-    check_choice,
     check_jobs,
     check_max_features,
     check_number,
@@ -34,7 +33,6 @@ class StreamLearner(BatchForest):
     max_features: MaxFeatures
     max_nodes: int
     leaf_memory: float | None
-    splitter: str
     published: bool = False  # of classifiers
     seed: int | None
     criterion: str  # of classifiers
@@ -66,7 +64,6 @@ class StreamLearner(BatchForest):
         check_whole("max_depth", self.max_depth, 0, optional=True)
         for name in ("batch_size", "min_samples_split", "min_samples_leaf", "max_nodes"):
             check_whole(name, getattr(self, name), 1)
-        check_choice("splitter", self.splitter, "best", "random")
         check_max_features(self.max_features)
 
     def _new_forest(self, criterion: str, n_models: int = 1, bagging: bool = False) -> StreamForest:
@@ -89,7 +86,6 @@ class StreamLearner(BatchForest):
             self.max_depth,
             self.min_samples_split,
             self.min_samples_leaf,
-            self.splitter,
             shuffled=self.published,
             published="stream" if self.published else None,
         )

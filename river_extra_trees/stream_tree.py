@@ -47,8 +47,6 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
-    splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     published
         Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure. `max_nodes`
@@ -104,7 +102,6 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         max_features: MaxFeatures = None,
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
-        splitter: str = "best",
         published: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -116,7 +113,6 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         self.max_features = max_features
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
-        self.splitter = splitter
         self.published = published
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")
@@ -153,8 +149,6 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
-    splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     seed
         Random seed; `None` draws one.
 
@@ -201,7 +195,6 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         max_features: MaxFeatures = None,
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
-        splitter: str = "best",
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -211,6 +204,5 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         self.max_features = max_features
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
-        self.splitter = splitter
         self.seed = seed
         self._begin("variance")

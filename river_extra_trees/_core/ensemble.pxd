@@ -1,8 +1,8 @@
 """Trees that learn one stream and vote: what forests and shrub ensembles have in common.
 
 Rows of a table that are not learned change nothing, so each thread predicts ranges of them
-(`Ranges`) with memory of its own (`RowPass`). Rows that are learned pass through the trees in the
-way of the family; a `RowPass` can also be the job of a team.
+(`Ranges`) with memory of its own (`RowPass`). Rows that are learned pass through the trees by a
+`RowPass` as the job of a team, and what follows is the way of the family.
 """
 
 from cpython.object cimport PyObject
@@ -42,17 +42,16 @@ cdef class WindowEnsemble(Ensemble):
     cdef int check_codes(self) except -1
 
 cdef class RowPass(Job):
+    cdef Ensemble ensemble
     cdef Ahead ahead                # the rows
     cdef int n                      # number of rows
+    cdef bint learns                # whether rows with a weight are learned
 
     # Allocates memory for the predictions.
     cdef int prepare(self) except -1
     # Predicts the rows, which begin at a row of the table.
     cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil
     cdef int read(self, RowReader reader, Py_ssize_t row, int n) except -1 nogil
-
-cdef class Walks(RowPass):
-    cdef Ensemble ensemble
 
 cdef class Ranges(Job):
     cdef Ensemble ensemble

@@ -20,7 +20,7 @@ cdef class Ensemble(Learner):
 
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
         """A pass for the rows of a reader."""
-        return Walks(self, ahead)
+        return RowPass(self, ahead, reader)
 
     cdef int prepare_run(self, RowReader reader) except -1:
         if reader.job is None:
@@ -85,29 +85,10 @@ cdef class WindowEnsemble(Ensemble):
 
 
 cdef class RowPass(Job):
-    """A pass of some rows through all trees."""
+    """A pass of some rows through all trees: their walks, of which each tree is a task."""
 
-    cdef int prepare(self) except -1:
-        return 0
-
-    cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
-        return 0
-
-    cdef int read(self, RowReader reader, Py_ssize_t row, int n) except -1 nogil:
-        """Encode and predict n rows; return their number, less if Python has to handle one."""
-        reader.encode(row, n, self.ahead.values, self.ahead.stride, self.ahead.marks)
-        self.n = 0
-        while self.n < n and not self.ahead.marks[self.n]:
-            self.n += 1
-        self.predict(reader, row)
-        return self.n
-
-
-cdef class Walks(RowPass):
-    """The walks of several rows down the trees; each tree is a task."""
-
-    def __cinit__(self, Ensemble ensemble, Ahead ahead):
-        self.ensemble, self.ahead = ensemble, ahead
+    def __cinit__(self, Ensemble ensemble, Ahead ahead, RowReader reader):
+        self.ensemble, self.ahead, self.learns = ensemble, ahead, reader.learns
 
     cdef int prepare(self) except -1:
         return self.ahead.reserve_leaves(self.ensemble.trees.n_trees, self.ensemble.n_labels())
@@ -124,6 +105,15 @@ cdef class Walks(RowPass):
             self.do(tree, 0)
         self.ensemble.answer_ahead(reader, self.ahead, row, 0, self.n, self.ensemble.n_labels())
         return 0
+
+    cdef int read(self, RowReader reader, Py_ssize_t row, int n) except -1 nogil:
+        """Encode and predict n rows; return their number, less if Python has to handle one."""
+        reader.encode(row, n, self.ahead.values, self.ahead.stride, self.ahead.marks)
+        self.n = 0
+        while self.n < n and not self.ahead.marks[self.n]:
+            self.n += 1
+        self.predict(reader, row)
+        return self.n
 
 
 cdef class Ranges(Job):

@@ -5,7 +5,6 @@ import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.object cimport PyObject
 from libc.math cimport NAN, exp, expm1, log, log1p
-from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from .allocation cimport free, product, zeroed
@@ -16,13 +15,18 @@ from .subtotals cimport (
 from .tree cimport first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of
 
 cdef extern from "quadrature.h":
-    void visit(const Visit* tree, int n, const double* points, const double* weights,
-               int n_rows) noexcept nogil
+    int visit(const Visit* tree, int depth, int* node, int n, const double* points,
+              const double* scales, const double* weights) noexcept nogil
 
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
 
-cdef enum:
-    MOST_MARKED = 256           # depth of trees whose features on a path are counted
+cdef struct TreeSource:         # of the splits of a tree
+    const Tree* tree
+    void* explanations          # `TreeExplanations`
+    int number                  # of the tree
+    const double* means         # of the tree, per row, which empty leaves have
+
+cdef double ONE = 1.0           # the factor of a regression
 
 # Points and weights of the quadrature on [0, 1], for 4, 8, 12 and 16 points.
 cdef double[4][MOST_POINTS] POINTS, WEIGHTS
@@ -107,138 +111,54 @@ cdef class Contributions:
 
 
 cdef class Explainer(Owner):
-    """Divides the outputs of trees, one tree at a time. See the header.
+    """Adds Shapley values in trees, one tree and row at a time. See the header."""
 
-    Memory for the tree that is laid out, and for a path in it. Who uses it says where the
-    contributions are (`phi`, `base`).
-    """
-
-    def __cinit__(self, int n_features, int n_rows, bint shapley):
-        self.n_features, self.n_rows, self.shapley = n_features, n_rows, shapley
+    def __cinit__(self, int n_features):
         self.renew(&self.latest, max(1, n_features), sizeof(int))
-        self.renew(&self.means, max(1, n_rows), sizeof(double))
 
-    # --- Trees ------------------------------------------------------------------------------------
-
-    cdef int reserve_steps(self, int n_nodes) except -1 nogil:
-        """Allocate memory for a tree with at most so many nodes."""
-        cdef int n_leaves = n_nodes // 2 + 1
-        if n_nodes > self.capacity:
-            self.resize(&self.steps, n_nodes, sizeof(Step))
-            self.resize(&self.waiting, n_leaves, sizeof(Waiting))
-            self.resize(&self.leaves, n_leaves, sizeof(int))
-            self.resize(&self.values, product(n_leaves, self.n_rows), sizeof(double))
-            self.capacity = n_nodes
+    cdef int add(self, Visit* tree, int root, int most_features,
+                 const double* weights) except -1 nogil:
+        """Add the Shapley values of each row times its weight, in a tree that is split."""
+        cdef int k = max(0, min((most_features - 1) // 8, 3)), depth = 1, node = root, n
+        tree.latest = self.latest
+        while depth:
+            if depth + 1 >= self.n_levels:
+                n = max(16, 2 * self.n_levels)
+                self.resize(&self.levels, n, sizeof(Level))
+                self.resize(&self.lanes, product(n, (3 * MOST_POINTS + 2) * MOST_ROWS),
+                            sizeof(double))
+                self.n_levels = n
+            tree.levels, tree.lanes, tree.n_levels = self.levels, self.lanes, self.n_levels
+            depth = visit(tree, depth, &node, 4 * (k + 1), POINTS[k], weights, WEIGHTS[k])
         return 0
 
-    cdef int reserve_levels(self, int n) except -1 nogil:
-        """Allocate memory for a path with n nodes."""
-        if n > self.n_levels:
-            self.resize(&self.levels, n, sizeof(Level))
-            self.resize(&self.lanes, product(n, 2 * MOST_POINTS * self.n_rows), sizeof(double))
-            self.n_levels = n
-        return 0
-
-    cdef int lay_out(self, const Tree* tree, const double* rows) except -1 nogil:
-        """Lay out a tree for rows[column * n_rows + row]; the leaves have no values."""
-        cdef Layout layout
-        cdef const Node* nodes = tree.nodes
+    cdef int most_features(self, const Tree* tree, int n_features) except -1 nogil:
+        """The largest number of different features on a path; more count as all of them."""
+        cdef Above above = Above(0, 0, 0)
         cdef const Node* here
-        cdef const double* values
-        cdef unsigned int left
-        cdef int row
-        self.reserve_steps(tree.n_used)
-        layout = begin(self, 0)
-        while layout.node >= 0:
-            here = &nodes[layout.node]
-            if is_leaf(here):
-                put_leaf(&layout, here.threshold)
+        cdef uint64_t bit
+        cdef int n = 0, most = 0
+        if n_features <= 8:             # of which few points are enough
+            return n_features
+        if tree.n_used > self.n_waiting:
+            self.resize(&self.waiting, tree.n_used, sizeof(Above))
+            self.n_waiting = tree.n_used
+        while True:
+            here = &tree.nodes[above.node]
+            if not is_leaf(here):
+                bit = <uint64_t>1 << here.feature if here.feature < 64 else 0
+                above.n_features += above.features & bit == 0
+                above.features |= bit
+                above.node = here.left
+                self.waiting[n] = above
+                n += 1
+                above.node ^= 1
                 continue
-            values = rows + here.feature * <Py_ssize_t>self.n_rows
-            left = 1 ^ turn(here, values[0], False)
-            for row in range(1, self.n_rows):
-                left |= (1 ^ turn(here, values[row], False)) << row
-            if tree.subtotals != NULL:
-                layout.steps[layout.n_steps].weight = subtotal_of(tree, layout.node)[0]
-            put_split(&layout, here.feature, left, here.left, here.left ^ 1)
-        return end(self, &layout)
-
-    cdef int finish(self) except -1 nogil:
-        """Add the contributions in the tree that is laid out, and its mean."""
-        cdef int row
-        for row in range(self.n_rows):
-            self.measure(row)
-            self.base[row] += self.means[row]
-            if not self.shapley:
-                self.add_path(row)
-        if self.shapley:
-            self.add_shapley()
-        return 0
-
-    cdef void measure(self, int row) noexcept nogil:
-        """Set weights and values for a row, those at the bottom first."""
-        cdef int i
-        cdef Step* left
-        cdef Step* right
-        cdef Step* step
-        cdef double* value
-        for i in range(self.n_leaves):
-            self.steps[self.leaves[i]].value = self.values[<Py_ssize_t>i * self.n_rows + row]
-        for i in range(self.n_steps - 1, -1, -1):
-            step = &self.steps[i]
-            if step.feature < 0:
-                continue
-            left, right = step + 1, self.steps + step.right
-            step.weight = left.weight + right.weight
-            step.value = mean_below(left.weight, left.value, right.weight, right.value)
-        if self.steps[0].value != self.steps[0].value:
-            self.steps[0].value = 0.0
-        self.means[row] = self.steps[0].value
-        for i in range(self.n_leaves):
-            value = &self.values[<Py_ssize_t>i * self.n_rows + row]
-            if value[0] != value[0]:
-                value[0] = self.steps[self.leaves[i]].value = self.means[row]
-
-    cdef void add_path(self, int row) noexcept nogil:
-        """Add the change of the mean at each split on the path of x (Saabas 2014)."""
-        cdef int i = 0, below
-        cdef double here = self.means[row], next
-        while self.steps[i].feature >= 0:
-            below = i + 1 if self.steps[i].left >> row & 1 else self.steps[i].right
-            next = self.steps[below].value
-            if next != next:                # no leaf below has a value
-                next = self.means[row]
-            self.phi[self.steps[i].feature * <Py_ssize_t>self.n_rows + row] += next - here
-            i, here = below, next
-
-    cdef void add_shapley(self) noexcept nogil:
-        """Add the Shapley values."""
-        cdef int most = most_features(self)
-        cdef int k = max(0, min((most - 1) // 8, 3))
-        cdef Visit tree = Visit(self.steps, self.levels, self.latest, self.values, self.means,
-                                self.lanes, self.phi, self.n_steps, self.deepest)
-        visit(&tree, 4 * (k + 1), POINTS[k], WEIGHTS[k], self.n_rows)
-
-
-cdef int most_features(Explainer explainer) noexcept nogil:
-    """The largest number of different features on a path; a bound if there are many features."""
-    cdef const Step* step = explainer.steps
-    cdef int _, n, most = min(explainer.n_features, explainer.deepest)
-    # Per depth: the features above, a bit of each, and their number.
-    cdef uint64_t[MOST_MARKED] above
-    cdef int[MOST_MARKED] counts
-    if most <= 8 or explainer.n_features > 64 or explainer.deepest >= MOST_MARKED:
-        return most
-    above[0] = counts[0] = most = 0
-    for _ in range(explainer.n_steps):
-        n = step.depth
-        if step.feature < 0:
-            most = max(most, counts[n])
-        else:
-            above[n + 1] = above[n] | <uint64_t>1 << step.feature
-            counts[n + 1] = counts[n] + (above[n + 1] != above[n])
-        step += 1
-    return most
+            most = max(most, above.n_features)
+            if n == 0:
+                return min(most, n_features)
+            n -= 1
+            above = self.waiting[n]
 
 
 cdef class Explanations(Job):
@@ -270,20 +190,25 @@ cdef class TreeExplanations(Explanations):
         return 0
 
     cdef int prepare(self, bint with_weights) except -1:
-        """Allocate memory for the rows, and compute the subtotals that are not known."""
+        """Allocate memory for the rows, and compute the subtotals that are not known.
+
+        Without factors, those of the labels are explained.
+        """
         cdef size_t n_rows = self.total.n_rows, n_leaves = product(self.trees.n_trees, n_rows)
-        cdef size_t n_weights = n_leaves if with_weights else 0
-        cdef size_t n_values
+        cdef size_t n_weights = n_leaves if with_weights else 0, n_values, n_factors
         cdef int tree
         self.climbs = self.keeps_subtotals() and not self.shapley
         n_values = 0 if self.climbs else product(self.total.n_features, n_rows)
-        self.renew(&self.memory, n_weights + n_values + n_leaves, sizeof(double))
+        n_factors = 0 if self.factors != NULL else product(self.n_classes, n_rows)
+        self.renew(&self.memory, n_weights + n_values + n_factors + n_leaves, sizeof(double))
         self.weights = self.memory if with_weights else NULL
         self.rows = self.memory + n_weights
-        self.leaves = <int*>(self.rows + n_values)
+        if self.factors == NULL:
+            self.factors = self.of_labels = self.rows + n_values
+        self.leaves = <int*>(self.rows + n_values + n_factors)
         if self.keeps_subtotals():
             for tree in range(self.trees.n_trees):
-                self.add_up(tree)
+                self.add_up(tree, &ONE)
         return 0
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
@@ -291,7 +216,8 @@ cdef class TreeExplanations(Explanations):
         if not self.climbs:
             for i in range(self.total.n_features):
                 self.rows[i * self.total.n_rows + row] = values[i]
-        self.codes[row] = code
+        if self.of_labels != NULL:
+            self.of_labels[row * <Py_ssize_t>self.n_classes + code] = 1.0
         return 0
 
     cdef void reach(self, int row, const int* leaves) noexcept:
@@ -310,7 +236,7 @@ cdef class TreeExplanations(Explanations):
                 self.team.run(self, 1 + (self.total.n_rows - 1) // CLIMBING)
             return 0
         if self.parts == NULL:
-            self.explainers = [Explainer(self.total.n_features, self.total.n_rows, self.shapley)
+            self.explainers = [Explainer(self.total.n_features)
                                for _ in range(self.team.n_threads)]
             self.renew(&self.parts, product(MOST_TASKS, n_values + self.total.n_rows),
                        sizeof(double))
@@ -332,175 +258,139 @@ cdef class TreeExplanations(Explanations):
     cdef int explain_some(self, Explainer explainer, int task) except -1 nogil:
         """Explain the rows by the trees of a task."""
         cdef size_t n_rows = self.total.n_rows, n_values = self.total.n_features * n_rows
+        cdef double* phi = self.parts + task * (n_values + n_rows)
         cdef int k
-        explainer.phi = self.parts + task * (n_values + n_rows)
-        explainer.base = explainer.phi + n_values
-        memset(explainer.phi, 0, (n_values + n_rows) * sizeof(double))
+        memset(phi, 0, (n_values + n_rows) * sizeof(double))
         for k in range(task * self.n // self.n_tasks, (task + 1) * self.n // self.n_tasks):
-            self.explain_tree(explainer, self.first + k)
+            self.explain_tree(explainer, self.first + k, phi, phi + n_values)
         return 0
 
-    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+    cdef int explain_tree(self, Explainer explainer, int tree, double* phi,
+                          double* base) except -1 nogil:
         """Explain the rows by a tree."""
-        cdef double[MOST_CLASSES] factors
-        cdef int row
+        cdef Tree* this = &self.trees.trees[tree]
+        cdef int row, n_rows = self.total.n_rows
+        cdef double[MOST_ROWS] weights
+        cdef TreeSource source = TreeSource(this, <void*>self, tree, &explainer.means[0])
+        cdef Visit visit = Visit(look_in_tree, &source, n_rows, phi, n_rows, NULL, NULL, 0, NULL)
+        for row in range(n_rows):
+            if not self.keeps_subtotals():
+                forget_subtotals(this)
+                self.add_up(tree, factors_of(self, row))
+            if not self.shapley:
+                self.climb(tree, row, phi + row, base + row)
+                continue
+            weights[row] = weight_in(self, tree, row)
+            explainer.means[row] = self.mean_of_tree(tree, factors_of(self, row))
+            base[row] += weights[row] * explainer.means[row]
+        if self.shapley and not is_leaf(this.nodes):
+            explainer.add(&visit, 0, explainer.most_features(this, self.total.n_features), weights)
         if not self.keeps_subtotals():
-            forget_subtotals(&self.trees.trees[tree])   # of when there were fewer labels
-            self.lay_out(explainer, tree)
-            return explainer.finish()
-        for row in range(self.total.n_rows):
-            self.read_factors(row, factors)
-            explainer.means[row] = self.weight_in(tree, row) * self.mean_of_tree(
-                tree, row, factors)
-            explainer.base[row] += explainer.means[row]
-        self.lay_out(explainer, tree)
-        explainer.add_shapley()
-        return 0
-
-    cdef double weight_in(self, int tree, int row) noexcept nogil:
-        """The weight of the contributions in a tree."""
-        return 1.0 if self.weights == NULL else (
-            self.weights[tree * <Py_ssize_t>self.total.n_rows + row])
-
-    cdef int lay_out(self, Explainer explainer, int tree) except -1 nogil:
-        """Lay out a tree, whose leaves answer."""
-        cdef int i, row, n_rows = self.total.n_rows
-        cdef double* values
-        explainer.lay_out(&self.trees.trees[tree], self.rows)
-        for i in range(explainer.n_leaves):
-            values = explainer.values + <Py_ssize_t>i * n_rows
-            self.answer_leaf(tree, explainer.steps[explainer.leaves[i]].right, values)
-            for row in range(n_rows):
-                values[row] *= self.weight_in(tree, row)
-            if values[0] != values[0] and self.keeps_subtotals():
-                memcpy(values, explainer.means, n_rows * sizeof(double))
+            forget_subtotals(this)          # they are those of a row
         return 0
 
     cdef void climb_trees(self, int first) noexcept nogil:
-        """Add the change of the mean at each split on the path of some rows: as `add_path`.
+        """Add the change of the mean at each split on the path of some rows.
 
         Each tree is visited for all of them, whose steps do not wait for each other.
         """
-        cdef double[CLIMBING][MOST_CLASSES] factors
-        cdef int tree, row, n = min(<int>CLIMBING, self.total.n_rows - first)
-        for row in range(n):
-            self.read_factors(first + row, factors[row])
+        cdef int tree, row
         for tree in range(self.first, self.first + self.n):
-            for row in range(n):
-                self.climb(tree, first + row, factors[row])
+            for row in range(first, min(first + <int>CLIMBING, self.total.n_rows)):
+                self.climb(tree, row, self.total.phi + row, self.total.base + row)
 
-    cdef void climb(self, int tree, int row, const double* factors) noexcept nogil:
-        """Add the change of the mean at each split on the path of a row.
+    cdef void climb(self, int tree, int row, double* phi, double* base) noexcept nogil:
+        """Add the change of the mean at each split on the path of a row (Saabas 2014).
 
         From the leaf up, since the prediction has found it: a step needs no value of the row.
         """
         cdef int node = self.leaves[row * <Py_ssize_t>self.trees.n_trees + tree]
-        cdef double weight = self.weight_in(tree, row)
-        cdef double* base = self.total.base + row
-        cdef double below = self.answer_one(tree, node, row, factors)
+        cdef const double* factors = factors_of(self, row)
+        cdef double weight = weight_in(self, tree, row)
+        cdef double below = self.answer_node(tree, node, factors)
         if below != below:                  # no sample
-            below = self.mean_of_tree(tree, row, factors)
+            below = self.mean_of_tree(tree, factors)
         if self.regression:
-            below = climb_up(self, tree, row, factors, 0, node, below, weight)
-        elif self.n_classes == 2:           # most often
-            below = climb_up(self, tree, row, factors, 2, node, below, weight)
+            below = climb_up(self, tree, phi, factors, 0, node, below, weight)
+        elif self.n_sums() == 2:            # most often
+            below = climb_up(self, tree, phi, factors, 2, node, below, weight)
         else:
-            below = climb_up(self, tree, row, factors, self.n_classes, node, below, weight)
+            below = climb_up(self, tree, phi, factors, self.n_sums(), node, below, weight)
         base[0] += below * weight
 
-    cdef double without_samples(self, int tree, int row, const double* factors) noexcept nogil:
-        """What an inner node without samples answers a row."""
-        cdef double answer = NAN if self.regression else self.answer_empty(row)
-        return answer if answer == answer else self.mean_of_tree(tree, row, factors)
+    cdef double without_samples(self, int tree, const double* factors) noexcept nogil:
+        """What an inner node without samples answers."""
+        cdef double answer = NAN if self.regression else self.answer_empty(factors)
+        return answer if answer == answer else self.mean_of_tree(tree, factors)
 
-    cdef double mean_of_tree(self, int tree, int row, const double* factors) noexcept nogil:
-        """What the root answers a row; 0 if it is empty."""
-        cdef double mean = self.answer_one(tree, 0, row, factors)
+    cdef double mean_of_tree(self, int tree, const double* factors) noexcept nogil:
+        """What the root answers; 0 if it is empty."""
+        cdef double mean = self.answer_node(tree, 0, factors)
         return mean if mean == mean else 0.0
 
-    cdef double answer_one(self, int tree, int node, int row,
-                           const double* factors) noexcept nogil:
-        """What a node answers a row. NaN: it is empty."""
+    cdef double answer_node(self, int tree, int node, const double* factors) noexcept nogil:
+        """What a node answers a row with these factors. NaN: it is empty."""
         cdef const Tree* this = &self.trees.trees[tree]
         cdef double answer = 0.0
         cdef int cell
         if self.regression:
             return self.mean_in(tree, node) * factors[0]
         if not is_leaf(&this.nodes[node]):
-            answer = answer_of(subtotal_of(this, node), self.n_classes, factors)
-            return answer if answer == answer else self.answer_empty(row)
+            answer = answer_of(subtotal_of(this, node), self.n_sums(), factors)
+            return answer if answer == answer else self.answer_empty(factors)
         if not weight_of(this, node) > 0.0:
-            return self.answer_empty(row)
+            return self.answer_empty(factors)
         if this.nodes[node].left >= 0:
             return factors[this.nodes[node].left]
+        if self.by_majority:
+            return factors[majority(this, node)]
         cell = first_cell(this, node)
         while cell >= 0:
             answer += this.cells[cell].weight * factors[this.cells[cell].code]
             cell = this.cells[cell].next
         return answer / weight_of(this, node)
 
-    cdef void read_factors(self, int row, double* to) noexcept nogil:
-        """The factors of a row."""
-        cdef int k
-        for k in range(self.n_classes):
-            to[k] = factor(self, k, row)
-
-    cdef bint keeps_subtotals(self) noexcept nogil:
-        return self.regression or (self.n_classes <= MOST_CLASSES and not self.by_majority)
-
-    cdef int add_up(self, int tree) except -1 nogil:
-        """Compute the subtotals of a tree that are not known."""
-        cdef Tree* this = &self.trees.trees[tree]
-        cdef double* total
-        cdef int node, left
-        cdef int n_values = 2 if self.regression else 1 + self.n_classes
-        if is_leaf(this.nodes) or are_known(this, n_values):
-            return 0
-        reserve_subtotals(this, n_values)
-        node = next_unknown(this, -1)
-        while node >= 0:
-            if not self.regression:
-                add_classes(this, node)
-            else:
-                total, left = subtotal_of(this, node), this.nodes[node].left
-                total[1] = mean_below(
-                    weight_below(this, left), self.mean_in(tree, left),
-                    weight_below(this, left ^ 1), self.mean_in(tree, left ^ 1))
-                total[0] = weight_below(this, left) + weight_below(this, left ^ 1)
-            node = next_unknown(this, node)
-        return 0
-
-    cdef void answer_leaf(self, int tree, int leaf, double* values) noexcept nogil:
-        """What a leaf answers all rows. NaN: it is empty."""
-        cdef const Tree* this = &self.trees.trees[tree]
-        cdef double share
-        cdef int row, cell
-        if self.regression:
-            answer_shares(self, values, 0, self.mean_in(tree, leaf), True)
-        elif not weight_of(this, leaf) > 0.0:
-            for row in range(self.total.n_rows):
-                values[row] = self.answer_empty(row)
-        elif self.by_majority:
-            answer_shares(self, values, majority(this, leaf), 1.0, True)
-        elif this.nodes[leaf].left >= 0:
-            answer_shares(self, values, this.nodes[leaf].left, 1.0, True)
-        else:
-            cell, share = first_cell(this, leaf), 1.0 / weight_of(this, leaf)
-            memset(values, 0, self.total.n_rows * sizeof(double))
-            while cell >= 0:
-                answer_shares(self, values, this.cells[cell].code,
-                              this.cells[cell].weight * share, False)
-                cell = this.cells[cell].next
-
-    cdef double answer_empty(self, int row) noexcept nogil:
-        """What a node without samples answers a row: equal shares, or NaN."""
+    cdef double answer_empty(self, const double* factors) noexcept nogil:
+        """What a node without samples answers: equal shares, or NaN."""
         cdef double answer = 0.0
         cdef int k
         if not self.empty_answers:
             return NAN
         for k in range(self.n_classes):
-            answer += factor(self, k, row)
+            answer += factors[k]
         return answer / self.n_classes
+
+    cdef bint keeps_subtotals(self) noexcept nogil:
+        """Whether subtotals are the same for all rows, and stay."""
+        return self.n_sums() >= 0
+
+    cdef int n_sums(self) noexcept nogil:
+        """Number of classes that subtotals hold; 0: none, but the mean; -1: the mean of a row."""
+        if self.regression:
+            return 0
+        return -1 if self.by_majority or self.n_classes > MOST_CLASSES else self.n_classes
+
+    cdef int add_up(self, int tree, const double* factors) except -1 nogil:
+        """Compute the subtotals of a tree that are not known."""
+        cdef Tree* this = &self.trees.trees[tree]
+        cdef double* total
+        cdef int node, left
+        cdef int n_values = 1 + max(1, self.n_sums())
+        if is_leaf(this.nodes) or are_known(this, n_values):
+            return 0
+        reserve_subtotals(this, n_values)
+        node = next_unknown(this, -1)
+        while node >= 0:
+            if self.n_sums() > 0:
+                add_classes(this, node)
+            else:
+                total, left = subtotal_of(this, node), this.nodes[node].left
+                total[1] = mean_below(
+                    weight_below(this, left), self.answer_node(tree, left, factors),
+                    weight_below(this, left ^ 1), self.answer_node(tree, left ^ 1, factors))
+                total[0] = weight_below(this, left) + weight_below(this, left ^ 1)
+            node = next_unknown(this, node)
+        return 0
 
     cdef double mean_in(self, int tree, int node) noexcept nogil:
         """The mean that a node answers, whose subtotal is known. NaN: it is empty."""
@@ -537,19 +427,59 @@ cdef inline double weight_below(const Tree* tree, int node) noexcept nogil:
     return weight_of(tree, node) if is_leaf(&tree.nodes[node]) else subtotal_of(tree, node)[0]
 
 
-cdef inline double factor(TreeExplanations self, int k, int row) noexcept nogil:
-    """The factor of a class."""
-    if self.factors == NULL:
-        return self.codes[row] == k
-    return self.factors[k * <Py_ssize_t>self.total.n_rows + row]
+cdef inline double weight_in(TreeExplanations self, int tree, int row) noexcept nogil:
+    """The weight of the contributions in a tree."""
+    return 1.0 if self.weights == NULL else (
+        self.weights[tree * <Py_ssize_t>self.total.n_rows + row])
 
 
-cdef inline void answer_shares(TreeExplanations self, double* values, int k, double share,
-                               bint first) noexcept nogil:
-    """Add the share of a class to the answers, which the first one replaces."""
+cdef inline const double* factors_of(TreeExplanations self, int row) noexcept nogil:
+    """The factors of a row."""
+    return self.factors + row * <Py_ssize_t>self.n_classes
+
+
+cdef void look_in_tree(void* source, int node, Fork* found, double* values) noexcept nogil:
+    """Describe a split of a tree."""
+    cdef const TreeSource* here = <TreeSource*>source
+    cdef const Tree* tree = here.tree
+    cdef const Node* split = &tree.nodes[node]
+    cdef const double* x
+    cdef int row, side, n_rows = (<TreeExplanations>here.explanations).total.n_rows
+    x = (<TreeExplanations>here.explanations).rows + split.feature * <Py_ssize_t>n_rows
+    found.feature, found.left = split.feature, 0
+    for row in range(n_rows):
+        found.left |= (1 ^ turn(split, x[row], False)) << row
+    for side in range(2):
+        node = split.left ^ side
+        if not is_leaf(&tree.nodes[node]):
+            found.children[side], found.weights[side] = node, subtotal_of(tree, node)[0]
+        else:
+            found.children[side], found.weights[side] = -1, weight_of(tree, node)
+            answer_leaf(here, node, values + side * n_rows, n_rows)
+
+
+cdef inline void answer_leaf(const TreeSource* source, int leaf, double* values,
+                             int n_rows) noexcept nogil:
+    """What a leaf answers the rows, or its tree if it is empty."""
+    cdef const Node* this = &source.tree.nodes[leaf]
+    cdef const double* factors = (<TreeExplanations>source.explanations).factors
+    cdef Py_ssize_t n = (<TreeExplanations>source.explanations).n_classes
+    cdef bint regression = (<TreeExplanations>source.explanations).regression
+    cdef bint of_one_class = this.left >= 0 and this.threshold > 0.0
+    cdef double mean = 0.0
     cdef int row
-    for row in range(self.total.n_rows):
-        values[row] = (0.0 if first else values[row]) + factor(self, k, row) * share
+    if regression:
+        mean = (<TreeExplanations>source.explanations).mean_in(source.number, leaf)
+    for row in range(n_rows):
+        if regression:
+            values[row] = mean * factors[row]
+        elif of_one_class:
+            values[row] = factors[row * n + this.left]
+        else:
+            values[row] = (<TreeExplanations>source.explanations).answer_node(
+                source.number, leaf, factors + row * n)
+        if values[row] != values[row]:
+            values[row] = source.means[row]
 
 
 cdef inline double answer_of(const double* total, int n, const double* factors) noexcept nogil:
@@ -559,8 +489,8 @@ cdef inline double answer_of(const double* total, int n, const double* factors) 
     """
     cdef double even, odd = 0.0
     cdef int k
-    if n == 0:
-        return total[1] * factors[0]
+    if n <= 0:
+        return total[1] * (factors[0] if n == 0 else 1.0)
     if not total[0] > 0.0:
         return NAN
     even = total[1] * factors[0] if n % 2 else 0.0
@@ -570,21 +500,20 @@ cdef inline double answer_of(const double* total, int n, const double* factors) 
     return (even + odd) / total[0]
 
 
-cdef inline double climb_up(TreeExplanations self, int tree, int row, const double* factors, int n,
-                            int node, double below, double weight) noexcept nogil:
+cdef inline double climb_up(TreeExplanations self, int tree, double* phi, const double* factors,
+                            int n, int node, double below, double weight) noexcept nogil:
     """Climb from a node that answers `below`; return what the root answers. n as in `answer_of`."""
     cdef const Tree* this = &self.trees.trees[tree]
     cdef const Node* nodes = this.nodes
     cdef const int* parents = this.parents
     cdef const double* subtotals = this.subtotals
     cdef Py_ssize_t n_rows = self.total.n_rows, n_subtotals = this.n_subtotals
-    cdef double* phi = self.total.phi + row
     cdef double above
     while node > 0:
         above = answer_of(subtotals + (node >> 1) * n_subtotals, n, factors)
         node = parents[node >> 1]
         if above != above:                  # no sample below
-            above = self.without_samples(tree, row, factors)
+            above = self.without_samples(tree, factors)
         phi[nodes[node].feature * n_rows] += (below - above) * weight
         below = above
     return below

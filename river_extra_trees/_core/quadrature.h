@@ -1,17 +1,14 @@
-/* Shapley values in a tree by quadrature: see `explain.pxd`, which documents the structures.
+/* Shapley values in a tree by quadrature: see `explain.pxd`, which has the formulas and documents the
+structures.
 
-Points are taken two at a time. n is the number of points, an even one, so all loops over points end where the compiler knows.
-Vectors of gcc and clang are those of any processor, and other compilers get loops. The bits are the
-same: each point takes part in the same operations, and the points are added up in the same order.
+Points are taken two at a time. n is the number of points, an even one, so all loops over points end
+where the compiler knows. Vectors of gcc and clang are those of any processor, and other compilers
+get loops. The bits are the same: each point takes part in the same operations, and the points are
+added up in the same order.
 
-An edge has three cases, by what a row does at the splits on its feature: 0, it has left the path at
-an earlier edge; 1, it leaves the path here; 2, it agrees with all of them. `ratios` and `gains` have
-n numbers per case; `inverses` and `agreed` n numbers of rows that do not agree, then n of those that
-do; `cases` has the case of each row; products and sums have n numbers per row. One row has one case
-only (n_cases = 1), which comes first everywhere; `agreed_before` and `agrees` tell which.
-
-Where a row does not agree, w has no part in the functions of t: the factor w (1 - t) is kept as
-1 - t, and w as the share of a node in the one above. */
+A split has three cases, by what a row does at the splits on its feature: 0, it has left the path at
+one above; 1, it goes left; 2, it goes right. What products and means are multiplied with depends on
+the row by its case alone. One row takes the same operations as many, for its case only. */
 #ifndef QUADRATURE_H
 #define QUADRATURE_H
 
@@ -53,342 +50,242 @@ INLINE Two ALL(double a) { Two all = {{a, a}}; return all; }
 
 #endif
 
-typedef struct {
-    double value, weight;
-    int feature, right, depth;
-    unsigned int left;
-} Step;
-
-typedef struct {
-    int feature, before;
-    unsigned int agrees;
-    double share, step;
-} Edge;
-
 #define MOST_ROWS 16
 #define MOST_POINTS 16
+#define CASES 3
 
 typedef struct {
-    Edge edge;
-    int below, left;
-    unsigned int goes_left;
-    double inverse_weight;
-    double inverses[2 * MOST_POINTS], agreed[2 * MOST_POINTS], gains[3 * MOST_POINTS];
+    int feature, children[2];
+    unsigned int left;
+    double weights[2];
+} Fork;
+
+typedef struct {
+    Fork fork;
+    int before;                         /* level of the split on the feature above; 0: none */
+    int side;                           /* the next child to visit; 2: none */
+    int skipped;                        /* a side that does not count, or -1 */
+    unsigned int agrees;                /* the rows that agree with these splits, this one too */
+    double shares[2];                   /* of the children in the weight */
+    double w_below;                     /* w of the feature below */
+    double inverses[MOST_POINTS];       /* 1 / F there, of the rows that agree */
     unsigned char cases[MOST_ROWS];
-    double *products, *sums;
 } Level;
 
 typedef struct {
-    const Step *steps;
+    void (*look)(void *source, int node, Fork *found, double *values);
+    void *source;
+    int n_rows;
+    double *phi;
+    long stride;
     Level *levels;
+    double *lanes;
+    int n_levels;
     int *latest;
-    const double *values, *means;
-    double *lanes, *phi;
-    int n_steps, deepest;
 } Visit;
 
 #define LOAD(to, from) memcpy(&(to), (from), sizeof(Two))
 #define STORE(to, from) memcpy((to), &(from), sizeof(Two))
 
-/* At one point: what an edge multiplies the product with, and what its feature gets at a leaf. */
-INLINE Two ratio_at(Two t, Two inverse, double constant, double slope) {
-    return MUL(ADD(ALL(constant), MUL(t, ALL(slope))), inverse);
+/* The numbers of a level. Per row and point: the products above, and U of both children; per child
+   and row: the values of leaves. */
+INLINE double *lanes_of(const Visit *tree, int depth, int n, int n_rows) {
+    return tree->lanes + (size_t)depth * (3 * n + 2) * n_rows;
 }
 
-INLINE Two leaf_gain_at(Two weight, Two inverse, Two ratio, double own, double slope,
-                        double counts) {
-    return MUL(MUL(MUL(weight, ALL(counts)), inverse), SUB(ALL(own), MUL(ALL(slope), ratio)));
+/* The numbers of a case; of one row there is only one. */
+#define OF_CASE(numbers, k) ((numbers) + (n_rows == 1 ? 0 : (k) * n))
+
+/* The cases that there are. */
+#define EACH_CASE(k) for (k = n_rows == 1 ? here->cases[0] : 0;                                    \
+                          k < (n_rows == 1 ? here->cases[0] + 1 : agreed ? CASES : 1); k++)
+
+INLINE void open_split(const Visit *tree, int depth, int node, int n, int n_rows) {
+    Level *here = tree->levels + depth;
+    unsigned int agreed;
+    double weight;
+    int row;
+    tree->look(tree->source, node, &here->fork,
+               lanes_of(tree, depth, n, n_rows) + 3 * n * n_rows);
+    weight = here->fork.weights[0] + here->fork.weights[1];
+    weight = weight > 0.0 ? 1.0 / weight : 0.0;
+    here->shares[0] = weight > 0.0 ? here->fork.weights[0] * weight : 0.5;
+    here->shares[1] = weight > 0.0 ? here->fork.weights[1] * weight : 0.5;
+    here->side = 0;
+    here->skipped = -1;
+    here->before = tree->latest[here->fork.feature];
+    agreed = tree->levels[here->before].agrees;
+    for (row = 0; row < n_rows; row++)
+        here->cases[row] = (agreed >> row & 1) * (2 - (here->fork.left >> row & 1));
 }
 
-#define AGREED_BEFORE (n_cases == 1 ? agreed_before : k > 0)
-#define AGREES (n_cases == 1 ? agrees : k > 1)
-#define OF_STATE(numbers, agrees) ((numbers) + (n_cases > 1 && (agrees) ? n : 0))
-
-/* What an edge multiplies the products with. `share` is w of its feature, and `step` the share of
-   the node in the one above. `inverses` are those of the edge before. */
-INLINE void find_ratios(int n, int n_cases, const double *points, double share, double step,
-                        int agreed_before, int agrees, const double *inverses, double *ratios) {
-    Two t, ratio, inverse;
-    const double *before;
-    double constant, slope;
-    int k, q;
-    for (k = 0; k < n_cases; k++) {
-        before = OF_STATE(inverses, AGREED_BEFORE);
-        constant = AGREED_BEFORE ? share : step;
-        slope = (AGREES ? 1.0 : 0.0) - constant;
+/* Prepare the visit of a child, which is split. */
+INLINE void enter(const Visit *tree, int depth, int side, int n, int n_rows,
+                  const double *points) {
+    Level *here = tree->levels + depth;
+    const Level *above = tree->levels + here->before;
+    const unsigned int agreed = above->agrees;
+    const double *products = lanes_of(tree, depth, n, n_rows), *of_case;
+    double *below = lanes_of(tree, depth + 1, n, n_rows);
+    const double w = above->w_below * here->shares[side];
+    double ratios[CASES * MOST_POINTS];
+    Two t, factor, inverse, ratio, product;
+    int k, q, row;
+    here->w_below = w;
+    here->agrees = agreed & (side ? ~here->fork.left : here->fork.left);
+    tree->latest[here->fork.feature] = depth;
+    EACH_CASE(k) {
         for (q = 0; q < n; q += 2) {
-            LOAD(t, points + q);
-            LOAD(inverse, before + q);
-            ratio = ratio_at(t, inverse, constant, slope);
-            STORE(ratios + k * n + q, ratio);
+            ratio = ALL(here->shares[side]);
+            if (k > 0) {
+                LOAD(t, points + q);
+                LOAD(inverse, above->inverses + q);
+                if (k == 1 + side) {
+                    factor = ADD(ALL(w), MUL(t, ALL(1.0 - w)));
+                    ratio = MUL(factor, inverse);
+                    factor = DIV(ALL(1.0), factor);
+                    STORE(here->inverses + q, factor);
+                } else {
+                    ratio = MUL(MUL(ALL(w), SUB(ALL(1.0), t)), inverse);
+                }
+            }
+            STORE(OF_CASE(ratios, k) + q, ratio);
         }
     }
-}
-
-/* What the feature of an edge gets of the sums below: the leaves below count for the latest edge of
-   a feature, no longer for the one before. `agreed` is weight (1 - w) / (w + t (1 - w)), or
-   -weight / (1 - t) of rows that do not agree. */
-INLINE void find_gains(int n, int n_cases, const double *points, const double *weights,
-                       double share, int agreed_before, int agrees, const double *before,
-                       double *inverses, double *agreed, double *gains) {
-    Two t, weight, inverse, gain, earlier;
-    double constant, slope;
-    int k, q;
-    for (k = n_cases > 1 ? 2 : 0; k < n_cases; k++) {       /* case 1: see `begin_path` */
-        constant = AGREES ? share : 1.0;
-        slope = AGREES ? 1.0 - share : -1.0;
-        for (q = 0; q < n; q += 2) {
-            LOAD(t, points + q);
-            LOAD(weight, weights + q);
-            inverse = DIV(ALL(1.0), ADD(ALL(constant), MUL(t, ALL(slope))));
-            gain = MUL(MUL(weight, ALL(slope)), inverse);
-            STORE(OF_STATE(inverses, AGREES) + q, inverse);
-            STORE(OF_STATE(agreed, AGREES) + q, gain);
-        }
-    }
-    for (k = 0; k < n_cases; k++) {
-        for (q = 0; q < n; q += 2) {
-            LOAD(gain, OF_STATE(agreed, AGREES) + q);
-            LOAD(earlier, OF_STATE(before, AGREED_BEFORE) + q);
-            gain = SUB(gain, earlier);
-            STORE(gains + k * n + q, gain);
-        }
-    }
-}
-
-/* The same for an edge to a leaf, of the products above it times the value: without a division. */
-INLINE void find_leaf_gains(int n, int n_cases, const double *weights, double share,
-                            double share_before, int agreed_before, int agrees,
-                            const double *inverses, const double *ratios, double *gains) {
-    Two weight, inverse, ratio, gain;
-    double own, slope;
-    int k, q;
-    for (k = 0; k < n_cases; k++) {
-        own = (AGREES ? 1.0 : 0.0) - share;
-        slope = 1.0 - share_before;
-        for (q = 0; q < n; q += 2) {
-            LOAD(weight, weights + q);
-            LOAD(inverse, OF_STATE(inverses, AGREED_BEFORE) + q);
-            LOAD(ratio, ratios + k * n + q);
-            gain = leaf_gain_at(weight, inverse, ratio, own, slope, AGREED_BEFORE ? 1.0 : 0.0);
-            STORE(gains + k * n + q, gain);
-        }
-    }
-}
-
-/* Go down an edge. Nothing has been added up below it. */
-INLINE void go_down(int n, int n_rows, const double *ratios, const unsigned char *cases,
-                    const double *above, double *products, double *sums) {
-    Two product, ratio, zero = ALL(0.0);
-    const double *of_case;
-    int row, q;
     for (row = 0; row < n_rows; row++) {
-        of_case = ratios + cases[row] * n;
+        of_case = OF_CASE(ratios, here->cases[row]);
         for (q = 0; q < n; q += 2) {
-            LOAD(product, above + row * n + q);
+            LOAD(product, products + row * n + q);
             LOAD(ratio, of_case + q);
             product = MUL(product, ratio);
-            STORE(products + row * n + q, product);
-            STORE(sums + row * n + q, zero);
+            STORE(below + row * n + q, product);
         }
     }
 }
 
-/* Go up an edge: add the sums below it to those above it, and to `phi` what its feature gets. */
-INLINE void go_up(int n, int n_rows, const double *gains, const unsigned char *cases,
-                  const double *sums, double *above, double *phi) {
-    Two sum, gain, upper, total;
-    const double *of_case;
-    int row, q;
-    for (row = 0; row < n_rows; row++) {
-        of_case = gains + cases[row] * n;
-        total = ALL(0.0);
-        for (q = 0; q < n; q += 2) {
-            LOAD(sum, sums + row * n + q);
-            LOAD(gain, of_case + q);
-            LOAD(upper, above + row * n + q);
-            total = ADD(total, MUL(sum, gain));
-            upper = ADD(upper, sum);
-            STORE(above + row * n + q, upper);
-        }
-        phi[row] += AT(total, 0) + AT(total, 1);
-    }
-}
-
-/* Go down to a leaf and up again; the mean of the tree has no contributions. */
-INLINE void visit_leaf(int n, int n_rows, const double *ratios, const double *gains,
-                       const unsigned char *cases, const double *values, const double *means,
-                       const double *products, double *sums, double *phi) {
-    Two value, ratio, gain, sum, total;
-    const double *ratio_of_case, *gain_of_case;
-    int row, q;
-    for (row = 0; row < n_rows; row++) {
-        ratio_of_case = ratios + cases[row] * n;
-        gain_of_case = gains + cases[row] * n;
-        total = ALL(0.0);
-        for (q = 0; q < n; q += 2) {
-            LOAD(value, products + row * n + q);
-            LOAD(ratio, ratio_of_case + q);
-            LOAD(gain, gain_of_case + q);
-            LOAD(sum, sums + row * n + q);
-            value = MUL(value, ALL(values[row] - means[row]));
-            total = ADD(total, MUL(value, gain));
-            sum = ADD(sum, MUL(value, ratio));
-            STORE(sums + row * n + q, sum);
-        }
-        phi[row] += AT(total, 0) + AT(total, 1);
-    }
-}
-
-/* The same for one row, whose ratios and gains stay in registers. */
-INLINE void visit_leaf_alone(int n, const double *points, const double *weights, const Edge *edge,
-                             const Level *before, double value, const double *products,
-                             double *sums, double *phi) {
-    const double agreed = before->edge.agrees, constant = agreed > 0.0 ? edge->share : edge->step;
-    Two t, weight, inverse, ratio, product, sum, total = ALL(0.0);
-    int q;
-    for (q = 0; q < n; q += 2) {
-        LOAD(t, points + q);
-        LOAD(weight, weights + q);
-        LOAD(inverse, before->inverses + q);
-        LOAD(product, products + q);
-        LOAD(sum, sums + q);
-        ratio = ratio_at(t, inverse, constant, edge->agrees - constant);
-        product = MUL(product, ALL(value));
-        total = ADD(total, MUL(product, leaf_gain_at(weight, inverse, ratio,
-                                                     edge->agrees - edge->share,
-                                                     1.0 - before->edge.share, agreed)));
-        sum = ADD(sum, MUL(product, ratio));
-        STORE(sums + q, sum);
-    }
-    *phi += AT(total, 0) + AT(total, 1);
-}
-
-INLINE void begin_level(Level *level, const Step *steps, int place) {
-    level->below = steps[place].feature;
-    level->goes_left = steps[place].left;
-    level->left = place + 1;
-    level->inverse_weight = steps[place].weight > 0.0 ? 1.0 / steps[place].weight : 0.0;
-}
-
-/* Begin at the root: as if all rows agreed on a feature of the share 1. */
-INLINE void begin_path(const Visit *tree, int n, const double *points, const double *weights,
-                       int n_rows) {
-    const Edge none = {-1, 0, (1u << n_rows) - 1u, 1.0, 1.0};
-    Level *level = tree->levels;
-    int depth, q;
-    for (depth = 0; depth <= tree->deepest; depth++) {
-        level[depth].products = tree->lanes + (size_t)2 * n * n_rows * depth;
-        level[depth].sums = level[depth].products + n * n_rows;
-        for (q = 0; q < n; q++) {           /* of rows that do not agree: the same at all edges */
-            level[depth].inverses[q] = 1.0 / (1.0 - points[q]);
-            level[depth].agreed[q] = -weights[q] * level[depth].inverses[q];
+/* Take the children that are leaves; return the node of one that has to be visited, or -1. */
+INLINE int next_child(const Visit *tree, int depth, int n, int n_rows, const double *points) {
+    Level *here = tree->levels + depth;
+    double *means, *values = lanes_of(tree, depth, n, n_rows) + 3 * n * n_rows;
+    unsigned int goes;
+    Two value;
+    int side, row, q;
+    while (here->side < 2) {
+        side = here->side++;
+        goes = tree->levels[here->before].agrees & (side ? ~here->fork.left : here->fork.left);
+        if (here->shares[side] == 0.0 && !goes) {
+            here->skipped = side;
+        } else if (here->fork.children[side] >= 0) {
+            enter(tree, depth, side, n, n_rows, points);
+            return here->fork.children[side];
+        } else {
+            means = lanes_of(tree, depth, n, n_rows) + (1 + side) * n * n_rows;
+            for (row = 0; row < n_rows; row++) {
+                value = ALL(values[side * n_rows + row]);
+                for (q = 0; q < n; q += 2) STORE(means + row * n + q, value);
+            }
         }
     }
-    level->edge = none;
-    begin_level(level, tree->steps, 0);
-    for (q = 0; q < 2 * n; q++) level->inverses[q] = 1.0, level->agreed[q] = 0.0;
-    for (q = 0; q < n * n_rows; q++) level->products[q] = 1.0, level->sums[q] = 0.0;
+    return -1;
 }
 
-/* The edge to a node from the one above it, and the case of each row. */
-INLINE Edge edge_to(const Visit *tree, int place, int n_rows, unsigned char *cases) {
-    const Step *step = tree->steps + place;
-    const Level *above = tree->levels + step->depth - 1;
-    const Edge *before;
-    Edge edge;
-    int row;
-    edge.feature = above->below;
-    edge.before = tree->latest[edge.feature];
-    before = &tree->levels[edge.before].edge;
-    edge.agrees = before->agrees & (place == above->left ? above->goes_left : ~above->goes_left);
-    edge.step = above->inverse_weight > 0.0 ? step->weight * above->inverse_weight : 0.5;
-    edge.share = before->share * edge.step;
-    for (row = 0; row < n_rows; row++)
-        cases[row] = n_rows == 1 ? 0 : (before->agrees >> row & 1) + (edge.agrees >> row & 1);
-    return edge;
-}
-
-INLINE void add_leaf(const Visit *tree, int place, int n, const double *points,
-                     const double *weights, int n_rows) {
-    double ratios[3 * MOST_POINTS], gains[3 * MOST_POINTS];
-    unsigned char cases[MOST_ROWS];
-    const Edge edge = edge_to(tree, place, n_rows, cases);
-    const Level *above = tree->levels + tree->steps[place].depth - 1;
-    const Level *before = tree->levels + edge.before;
-    const double *values = tree->values + (size_t)tree->steps[place].left * n_rows;
-    double *phi = tree->phi + (size_t)edge.feature * n_rows;
-    if (edge.agrees == 0 && edge.share == 0.0) return;
-    if (n_rows == 1) {
-        visit_leaf_alone(n, points, weights, &edge, before, values[0] - tree->means[0],
-                         above->products, above->sums, phi);
+/* Divide what is below a split, and write U of it. A row starts from U of the side to which it goes,
+   or of the heavier one, so that a side without weight changes nothing. */
+INLINE void close_split(const Visit *tree, int depth, int n, int n_rows, const double *points) {
+    const Level *here = tree->levels + depth, *above = tree->levels + here->before;
+    const unsigned int agreed = above->agrees;
+    const double *products = lanes_of(tree, depth, n, n_rows);
+    const double *left = products + n * n_rows, *right = left + n * n_rows, *from[CASES];
+    double *means = lanes_of(tree, depth - 1, n, n_rows) + tree->levels[depth - 1].side * n * n_rows;
+    double steps[CASES * MOST_POINTS], gains[CASES * MOST_POINTS], c;
+    double *phi = tree->phi + here->fork.feature * tree->stride;
+    Two t, inverse, step, gain, gap, mean, product, total;
+    int k, q, row;
+    tree->latest[here->fork.feature] = here->before;
+    if (here->skipped >= 0) {
+        memcpy(means, here->skipped ? left : right, (size_t)n * n_rows * sizeof(double));
         return;
     }
-    find_ratios(n, 3, points, edge.share, edge.step, before->edge.agrees, edge.agrees,
-                before->inverses, ratios);
-    find_leaf_gains(n, 3, weights, edge.share, before->edge.share, before->edge.agrees,
-                    edge.agrees, before->inverses, ratios, gains);
-    visit_leaf(n, n_rows, ratios, gains, cases, values, tree->means, above->products, above->sums,
-               phi);
-}
-
-/* Go down an edge; return whether a leaf below it counts. */
-INLINE int enter(const Visit *tree, int place, int n, const double *points, const double *weights,
-                 int n_rows) {
-    double ratios[3 * MOST_POINTS];
-    Level *level = tree->levels + tree->steps[place].depth;
-    const Edge edge = edge_to(tree, place, n_rows, level->cases);
-    const Level *before = tree->levels + edge.before;
-    const int n_cases = n_rows == 1 ? 1 : 3;
-    if (edge.agrees == 0 && edge.share == 0.0) return 0;
-    find_ratios(n, n_cases, points, edge.share, edge.step, before->edge.agrees, edge.agrees,
-                before->inverses, ratios);
-    find_gains(n, n_cases, points, weights, edge.share, before->edge.agrees, edge.agrees,
-               before->agreed, level->inverses, level->agreed, level->gains);
-    go_down(n, n_rows, ratios, level->cases, (level - 1)->products, level->products, level->sums);
-    level->edge = edge;
-    begin_level(level, tree->steps, place);
-    tree->latest[edge.feature] = tree->steps[place].depth;
-    return 1;
-}
-
-INLINE void leave(const Visit *tree, int depth, int n, int n_rows) {
-    const Level *level = tree->levels + depth;
-    go_up(n, n_rows, level->gains, level->cases, level->sums, (level - 1)->sums,
-          tree->phi + (size_t)level->edge.feature * n_rows);
-    tree->latest[level->edge.feature] = level->edge.before;
-}
-
-INLINE void visit_leaves(const Visit *tree, int n, const double *points, const double *weights,
-                         int n_rows) {
-    const Step *steps = tree->steps;
-    int i, depth, at = 0;
-    if (steps[0].feature < 0) return;
-    begin_path(tree, n, points, weights, n_rows);
-    for (i = 1; i < tree->n_steps; i++) {
-        depth = steps[i].depth;
-        for (; at >= depth; at--) leave(tree, at, n, n_rows);
-        if (steps[i].feature < 0)
-            add_leaf(tree, i, n, points, weights, n_rows);
-        else if (enter(tree, i, n, points, weights, n_rows))
-            at = depth;
-        else                                /* no weight, and no row goes there */
-            while (i + 1 < tree->n_steps && steps[i + 1].depth > depth) i++;
+    from[0] = here->shares[1] > 0.5 ? right : left;
+    from[1] = left;
+    from[2] = right;
+    EACH_CASE(k) {
+        c = k == 0 ? (here->shares[1] > 0.5 ? -here->shares[0] : here->shares[1])
+                   : above->w_below * (k == 1 ? here->shares[1] : -here->shares[0]);
+        for (q = 0; q < n; q += 2) {
+            step = ALL(c);
+            gain = ALL(0.0);
+            if (k > 0) {
+                LOAD(t, points + q);
+                LOAD(inverse, above->inverses + q);
+                gain = MUL(step, inverse);
+                step = MUL(gain, SUB(ALL(1.0), t));
+                gain = MUL(gain, inverse);
+            }
+            STORE(OF_CASE(steps, k) + q, step);
+            STORE(OF_CASE(gains, k) + q, gain);
+        }
     }
-    for (; at > 0; at--) leave(tree, at, n, n_rows);
+    for (row = 0; row < n_rows; row++) {
+        k = here->cases[row];
+        total = ALL(0.0);
+        for (q = 0; q < n; q += 2) {
+            LOAD(gap, right + row * n + q);
+            LOAD(mean, left + row * n + q);
+            gap = SUB(gap, mean);
+            LOAD(mean, from[k] + row * n + q);
+            LOAD(step, OF_CASE(steps, k) + q);
+            mean = ADD(mean, MUL(step, gap));
+            STORE(means + row * n + q, mean);
+            if (n_rows == 1 && k == 0) continue;
+            LOAD(product, products + row * n + q);
+            LOAD(gain, OF_CASE(gains, k) + q);
+            total = ADD(total, MUL(MUL(product, gap), gain));
+        }
+        if (n_rows > 1 || k > 0) phi[row] -= AT(total, 0) + AT(total, 1);
+    }
+}
+
+/* Begin at level 1; level 0 stands for no split: all rows agree, and the share is 1. */
+INLINE void begin_visit(const Visit *tree, int n, int n_rows, const double *scales,
+                        const double *weights) {
+    Level *none = tree->levels;
+    double *products = lanes_of(tree, 1, n, n_rows);
+    int q, row;
+    none->w_below = none->side = 1;
+    none->agrees = (1u << n_rows) - 1u;
+    for (q = 0; q < n; q++) none->inverses[q] = 1.0;
+    for (row = 0; row < n_rows; row++)
+        for (q = 0; q < n; q++) products[row * n + q] = weights[q] * scales[row];
+}
+
+/* Visit a split, for which there may be no level, and all that follow. Return 0; or the depth of one
+   that has no level, whose number is written to `node`: visit it when there are more levels. */
+INLINE int visit_splits(const Visit *tree, int depth, int *node, int n, int n_rows,
+                        const double *points, const double *scales, const double *weights) {
+    if (depth == 1) begin_visit(tree, n, n_rows, scales, weights);
+    for (;; depth++) {
+        if (depth + 1 >= tree->n_levels) return depth;      /* `enter` writes to the next one */
+        open_split(tree, depth, *node, n, n_rows);
+        while ((*node = next_child(tree, depth, n, n_rows, points)) < 0) {
+            close_split(tree, depth, n, n_rows, points);
+            if (--depth == 0) return 0;
+        }
+    }
 }
 
 /* Loops over points are unrolled, also that over one row. */
 #define VISIT(n)                                                                                   \
-    if (n_rows == 1) visit_leaves(tree, n, points, weights, 1);                                    \
-    else visit_leaves(tree, n, points, weights, n_rows)
+    return tree->n_rows == 1                                                                       \
+        ? visit_splits(tree, depth, node, n, 1, points, scales, weights)                           \
+        : visit_splits(tree, depth, node, n, tree->n_rows, points, scales, weights)
 
-static inline void visit(const Visit *tree, int n, const double *points, const double *weights,
-                         int n_rows) {
+static inline int visit(const Visit *tree, int depth, int *node, int n, const double *points,
+                        const double *scales, const double *weights) {
     if (n == 4) { VISIT(4); }
-    else if (n == 8) { VISIT(8); }
-    else if (n == 12) { VISIT(12); }
-    else { VISIT(16); }
+    if (n == 8) { VISIT(8); }
+    if (n == 12) { VISIT(12); }
+    VISIT(16);
 }
 
 #endif

@@ -34,13 +34,13 @@ def test_curves_are_those_of_river(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     However long the race, a curve has a bounded number of evenly spaced points.
     """
     monkeypatch.setattr(race, "MOST_POINTS", 8)
-    random_tree = functools.partial(
-        river_extra_trees.StreamDecisionTreeClassifier, batch_size=20, splitter="random"
+    small_tree = functools.partial(
+        river_extra_trees.StreamDecisionTreeClassifier, batch_size=20, max_features=2
     )
     made = {
         FAST: tree.HoeffdingTreeClassifier,
-        f"{OURS},splitter=random": functools.partial(random_tree, seed=1),
-        f"{OURS},splitter=random,seed=4": functools.partial(random_tree, seed=4),
+        f"{OURS},max_features=2": functools.partial(small_tree, seed=1),
+        f"{OURS},max_features=2,seed=4": functools.partial(small_tree, seed=4),
     }
     usual = ("--metric", "Accuracy", "--metric", "LogLoss", "--csv", tmp_path / "o.csv")
     done("race", "Phishing", *made, *usual, "--limit", 700)

@@ -12,7 +12,7 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 )
 from river_extra_trees._core.dynamic.nominal cimport cut_order
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Met, Particles
-from river_extra_trees._core.explain cimport Contributions, Explainer, Layout, Step, begin, end
+from river_extra_trees._core.explain cimport Contributions, Explainer, Fork, Visit
 from river_extra_trees._core.forests.extra_trees cimport ExtraTrees, Group
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
 from river_extra_trees._core.forests.lane_rows cimport Lane
@@ -39,6 +39,11 @@ from river_extra_trees._core.window cimport Window
 def caught_up(Group group):
     """How many samples the next tree has learned, -1 while it grows; and whether it waits for more."""
     return group.caught_up, group.is_growing and group.caught_up >= 0
+
+
+def slow_down(Group group, int steps):
+    """Let the growth that has begun do at most 64 times so many steps per sample."""
+    group.steps = steps
 
 
 # --- Teams
@@ -206,38 +211,47 @@ def leaps(ExtraTrees forest, values):
     return found
 
 
-def explain(int n_features, nodes, bint shapley, int n_rows):
-    """The mean of a tree, and the contributions of its features, for some rows.
+cdef struct Places:             # of the nodes of a tree in preorder
+    const int* features         # -1: a leaf
+    const int* right            # place of the right child
+    const int* left             # the rows that go left: a bit of each
+    const double* weights
+    const double* values        # values[node * n_rows + row]
+    int n_rows
 
-    The nodes are in preorder: values for each row, weight, feature (-1: a leaf), place of the right
-    child, depth, and for each row whether it goes left.
+
+cdef void look(void* source, int node, Fork* found, double* values) noexcept nogil:
+    """Describe a split."""
+    cdef const Places* places = <Places*>source
+    cdef int side, row, child = node + 1
+    found.feature, found.left = places.features[node], places.left[node]
+    for side in range(2):
+        found.children[side] = child if places.features[child] >= 0 else -1
+        found.weights[side] = places.weights[child]
+        for row in range(places.n_rows):
+            values[side * places.n_rows + row] = places.values[child * places.n_rows + row]
+        child = places.right[node]
+
+
+def shapley(int n_features, int most_features, nodes, int n_rows):
+    """Shapley values in a tree with at most so many features on a path, per feature and row.
+
+    The nodes are in preorder: feature (-1: a leaf), place of the right child, the rows that go left
+    (a bit of each), weight, and value of a leaf for each row.
     """
     cdef Contributions total = Contributions(n_features, n_rows)
-    cdef Explainer explainer = Explainer(n_features, n_rows, shapley)
-    cdef Layout layout
-    cdef Step* step
-    cdef unsigned int bits
-    explainer.phi, explainer.base = total.phi, total.base
-    explainer.reserve_steps(<int>len(nodes))
-    layout = begin(explainer, 0)
-    for i, (values, weight, feature, right, depth, left) in enumerate(nodes):
-        step = &layout.steps[i]
-        step.weight, step.feature, step.right, step.depth = weight, feature, right, depth
-        bits = 0
-        for row, goes in enumerate(left):
-            bits |= int(goes) << row
-        step.left = bits
-        layout.deepest = max(layout.deepest, depth)
-        if feature < 0:
-            for row in range(n_rows):
-                explainer.values[layout.n_leaves * n_rows + row] = values[row]
-            step.left = layout.n_leaves
-            layout.leaves[layout.n_leaves] = <int>i
-            layout.n_leaves += 1
-    layout.n_steps = <int>len(nodes)
-    end(explainer, &layout)
-    explainer.finish()
-    return total.arrays()
+    cdef int[::1] features, right, left
+    cdef double[::1] weights, values, ones = np.ones(n_rows)
+    cdef Places places
+    cdef Visit visit
+    features, right, left = (np.array([node[k] for node in nodes], np.intc) for k in range(3))
+    weights = np.array([node[3] for node in nodes], float)
+    values = np.array([value for node in nodes for value in node[4]], float)
+    places = Places(&features[0], &right[0], &left[0], &weights[0], &values[0], n_rows)
+    visit = Visit(look, &places, n_rows, total.phi, n_rows, NULL, NULL, 0, NULL)
+    if features[0] >= 0:
+        Explainer(n_features).add(&visit, 0, most_features, &ones[0])
+    return total.arrays()[1]
 
 
 # --- Windows

@@ -31,23 +31,22 @@ def trees(draw: Any, depth: int = 5) -> naive.Tree:
     )
 
 
-def explained(tree: naive.Tree, shapley: bool, n_features: int = 6) -> tuple[float, Any]:
-    (base,), (parts,) = compiled.explain(n_features, list(naive.preorder([tree])), shapley, 1)
-    return base, parts
+def explained(*rows: naive.Tree, n_features: int = 6, most: int | None = None) -> Any:
+    """Shapley values in a tree with at most so many features on a path, for each row."""
+    nodes = list(naive.preorder([*rows], [naive.output(tree, frozenset()) for tree in rows]))
+    return compiled.shapley(n_features, most or n_features, nodes, len(rows))
 
 
 @given(tree=trees())
 @example(tree=(0.0, None))
 def test_one_tree(tree: naive.Tree) -> None:
-    """Both methods are those of the definitions; a feature without a split contributes 0."""
-    for shapley, of_tree in ((True, naive.shapley_of_tree), (False, naive.path)):
-        base, parts = explained(tree, shapley)
-        wanted = of_tree(tree)
-        assert base == pytest.approx(naive.output(tree, frozenset()), abs=1e-12)
-        assert parts == pytest.approx([wanted.get(i, 0.0) for i in range(6)], abs=1e-12)
-        assert base + sum(parts) == pytest.approx(
-            naive.output(tree, frozenset(naive.features(tree))), abs=1e-12
-        )
+    """Shapley values are those of the definition; a feature without a split contributes 0."""
+    (parts,), wanted = explained(tree), naive.shapley_of_tree(tree)
+    assert parts == pytest.approx([wanted.get(i, 0.0) for i in range(6)], abs=1e-12)
+    features = frozenset(naive.features(tree))
+    assert sum(parts) == pytest.approx(
+        naive.output(tree, features) - naive.output(tree, frozenset()), abs=1e-12
+    )
 
 
 @given(tree=trees(), n=st.sampled_from([2, 3, 16]), data=st.data())
@@ -60,11 +59,8 @@ def test_rows_side_by_side(tree: naive.Tree, n: int, data: Any) -> None:
         return tree[0], data.draw(st.booleans()), other(tree[2]), other(tree[3])
 
     rows = [tree, *(other(tree) for _ in range(n - 1))]
-    for shapley in (True, False):
-        bases, parts = compiled.explain(6, list(naive.preorder(rows)), shapley, n)
-        for row, base, part in zip(rows, bases, parts, strict=True):
-            wanted = explained(row, shapley)
-            assert (base, part.tolist()) == (wanted[0], wanted[1].tolist())
+    for row, parts in zip(rows, explained(*rows), strict=True):
+        assert parts.tolist() == explained(row)[0].tolist()
 
 
 @given(tree=trees(), other=st.integers(0, 5))
@@ -79,9 +75,7 @@ def test_features_change_names(tree: naive.Tree, other: int) -> None:
 
     order = list(range(6))
     order[0], order[other] = order[other], order[0]
-    assert explained(renamed(tree), True)[1] == pytest.approx(
-        explained(tree, True)[1][order], abs=1e-12
-    )
+    assert explained(renamed(tree))[0] == pytest.approx(explained(tree)[0][order], abs=1e-12)
 
 
 def chain(n: int, n_features: int = 100) -> naive.Tree:
@@ -122,31 +116,29 @@ def exact(tree: naive.Tree, n: int) -> list[float]:
 def test_long_paths(n: int, bound: float) -> None:
     """The quadrature is exact for 32 features on a path, and very nearly so for 60."""
     tree = chain(n)
-    assert np.abs(explained(tree, True, n)[1] - exact(tree, n)).max() < bound
+    assert np.abs(explained(tree, n_features=n)[0] - exact(tree, n)).max() < bound
 
 
 @pytest.mark.parametrize("n_features", [9, 16, 17, 25])
 def test_features_come_again(n_features: int) -> None:
-    """As many points as a path has different features are enough; of more than 64, the depth."""
+    """As many points as a path has different features are enough."""
     tree = chain(60, n_features)
-    wanted = explained(tree, True, 65)[1][:n_features]
-    assert explained(tree, True, n_features)[1] == pytest.approx(wanted, abs=1e-14)
+    wanted = explained(tree, n_features=n_features, most=60)
+    assert explained(tree, n_features=n_features) == pytest.approx(wanted, abs=1e-14)
 
 
 def test_deep_trees() -> None:
     """The depth of a tree takes no memory of the stack, of which threads have little."""
     n = 20_000
-    nodes: list[tuple[Any, ...]] = [([], 0.0, 0, 2 * n - i, i, [True]) for i in range(n)]
-    nodes += [([float(i == n)], 1.0, -1, -1, i, []) for i in range(n, 0, -1)]
-    nodes.insert(n, ([2.0], 1.0, -1, -1, n, []))
+    nodes: list[tuple[Any, ...]] = [(0, 2 * n - i, 1, n + 1.0 - i, [0.0]) for i in range(n)]
+    nodes += [(-1, -1, 0, 1.0, [value]) for value in (2.0, 1.0, *[0.0] * (n - 1))]
     found: list[Any] = []
     size = threading.stack_size(512 * 1024)
     try:
-        thread = threading.Thread(target=lambda: found.append(compiled.explain(1, nodes, True, 1)))
+        thread = threading.Thread(target=lambda: found.append(compiled.shapley(1, 1, nodes, 1)))
         thread.start()
         thread.join()
     finally:
         threading.stack_size(size)
-    (base,), ((part,),) = found[0]
-    assert base == pytest.approx(3.0 / (n + 1))
-    assert base + part == pytest.approx(2.0)
+    [((part,),)] = found
+    assert 3.0 / (n + 1) + part == pytest.approx(2.0)

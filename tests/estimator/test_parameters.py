@@ -193,7 +193,7 @@ COUNTS = [
 ]
 COUNTS += ["min_samples_split", "min_samples_leaf", "rounds", "update_interval"]
 AMOUNTS = ["max_depth", "n_swaps", "initial_rate", "l0", "l1", "l2", "node_penalty"]
-WORDS = ["splitter", "criterion", "discard", "leaf", "loss", "retrain"]
+WORDS = ["criterion", "discard", "leaf", "loss", "retrain"]
 OUT_OF_RANGE: dict[str, Any] = {
     **dict.fromkeys(COUNTS, (0, 2**40, 1.5)),
     **dict.fromkeys(AMOUNTS, (-1, math.nan)),

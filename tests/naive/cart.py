@@ -296,7 +296,7 @@ class Cart:
         def interval(x: Any) -> Any:
             return np.clip(np.floor((x - low) * (N_CUTS / (high - low))), 0, N_CUTS - 1)
 
-        for cut in self.cuts():
+        for cut in range(N_CUTS - 1):
             is_left = {value: bool(interval(x) <= cut) for value, x in middle.items()}
             balance = sum(weights[v] * (1 if left else -1) for v, left in is_left.items())
             others_left = bool(balance >= 0.0)
@@ -324,7 +324,9 @@ class Cart:
             if self.rules.criterion == "variance":
                 total = labels[0][1] - weight * centre
             else:
-                total = sum(entry[0] * targets.get(y, 0.0) for y, entry in sorted(labels.items()))
+                total = 0.0
+                for label, entry in sorted(labels.items()):
+                    total += entry[0] * targets.get(label, 0.0)
             found[value] = (total, weight)
         return found
 
@@ -354,10 +356,6 @@ class Cart:
             and len({s.y for s in samples}) > 2
             and (len(np.unique(values[~np.isnan(values)])) > 4 or self.has_past(feature))
         )
-
-    def cuts(self) -> Iterable[int]:
-        """The numbers of the cuts that are tried."""
-        return range(N_CUTS - 1)
 
     def best_split(self, samples: Sequence[Sample]) -> Split | None:
         """The best of all splits that leave enough samples on both sides, or None."""
@@ -417,43 +415,25 @@ class Cart:
 
 
 class DrawnCart(Cart):
-    """Looks at features in random order, unless it looks at all.
-
-    With `random`, it tries one random threshold of each, or the nominal value of one sample.
-    """
+    """Looks at features in random order, unless it looks at all."""
 
     def __init__(
-        self, rules: Rules, n_features: int, rng: NaiveRng, most_features: int | None, random: bool
+        self, rules: Rules, n_features: int, rng: NaiveRng, most_features: int | None
     ) -> None:
         super().__init__(rules)
-        self.columns, self.rng, self.random = list(range(n_features)), rng, random
+        self.columns, self.rng = list(range(n_features)), rng
         self.most_features = most_features or n_features
 
     def features(self, X: Values) -> Iterator[int]:
         """Those that vary; the next node begins with the order of this one."""
         varying = [feature for feature in self.columns if len(np.unique(X[:, feature])) > 1]
         self.columns = varying + [feature for feature in self.columns if feature not in varying]
-        in_order = len(varying) <= self.most_features and not self.random
+        in_order = len(varying) <= self.most_features
         for i in range(len(varying)):
             if not in_order:
                 j = i + self.rng.below(len(varying) - i)
                 self.columns[i], self.columns[j] = self.columns[j], self.columns[i]
             yield sorted(varying)[i] if in_order else self.columns[i]
-
-    def cuts(self) -> Iterable[int]:
-        return [self.rng.below(N_CUTS - 1)] if self.random else super().cuts()
-
-    def splits_of(self, values: Values, feature: int) -> Iterator[Split]:
-        if not self.random:
-            yield from super().splits_of(values, feature)
-            return
-        present, nominal = np.sort(values[~np.isnan(values)]), feature in self.rules.nominal
-        if nominal:
-            threshold = present[self.rng.below(len(present))]
-        else:
-            threshold = random_threshold(self.rng, *present[[0, -1]].tolist())
-        for missing_left in (False, True) if len(present) < len(values) else (False,):
-            yield Split(feature, float(threshold), nominal, missing_left)
 
 
 def may_split(samples: Sequence[Sample], depth: int, rules: Rules) -> bool:

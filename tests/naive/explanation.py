@@ -81,19 +81,22 @@ def path(tree: Tree) -> Parts:
     return found
 
 
-def preorder(trees: list[Tree], depth: int = 0, place: int = 0) -> Iterator[tuple[Any, ...]]:
-    """The nodes as `tests.compiled.explain` reads them; the trees, one per row, differ only in the
-    values of their leaves and in where the row goes.
+def preorder(trees: list[Tree], empty: list[float], place: int = 0) -> Iterator[tuple[Any, ...]]:
+    """The nodes as `tests.compiled.shapley` reads them; the trees, one per row, differ only in the
+    values of their leaves and in where the row goes. Leaves without a value have that of `empty`.
     """
+    weight_here = weight(trees[0])
     if is_leaf(trees[0]):
-        yield [math.nan if v is None else v for _, v in trees], trees[0][0], -1, -1, depth, []
+        values = [e if tree[1] is None else tree[1] for tree, e in zip(trees, empty, strict=True)]
+        yield -1, -1, 0, weight_here, values
         return
     left, right = ([tree[side] for tree in trees] for side in (2, 3))
-    below = list(preorder(left, depth + 1, place + 1))
+    below = list(preorder(left, empty, place + 1))
+    bits = sum(bool(tree[1]) << row for row, tree in enumerate(trees))
     place += 1 + len(below)
-    yield [], 0.0, trees[0][0], place, depth, [tree[1] for tree in trees]
+    yield trees[0][0], place, bits, weight_here, [0.0] * len(trees)
     yield from below
-    yield from preorder(right, depth + 1, place)
+    yield from preorder(right, empty, place)
 
 
 # --- Rules

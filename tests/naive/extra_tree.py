@@ -257,7 +257,13 @@ class Growth:
     def of_numbers(self) -> bool:
         return self.rules.criterion == "variance"
 
-    def run(self, leaf: Node, samples: list[Sample], offered: list[int]) -> None:
+    def run(
+        self,
+        leaf: Node,
+        samples: list[Sample],
+        offered: list[int],
+        most_splits: float = math.inf,
+    ) -> None:
         """Split the leaf and its children, left ones first, until the rules forbid it."""
         if not self.of_numbers:
             samples = sorted(samples, key=lambda sample: sample.y)
@@ -277,7 +283,8 @@ class Growth:
         columns = [column for column in offered if column not in self.listed]
         self.is_judged = not self.is_wide and len(samples) >= LEAST_TOLD
         tasks = [(leaf, samples, len(columns), list(self.listed))] if offered else []
-        while tasks:
+        n_splits = 0
+        while tasks and n_splits < most_splits:
             node, samples, n_active, listed = tasks.pop()
             if not may_split(samples, node.depth, self.rules):
                 continue
@@ -296,6 +303,7 @@ class Growth:
             node.left = self.tree.new_node(node.depth + 1)
             node.right = self.tree.new_node(node.depth + 1)
             node.split, node.left.samples, node.right.samples = best, left, right
+            n_splits += 1
             if n_active or listed:
                 is_left = self.n_entries(left) <= self.n_entries(right)
                 of_lighter = self.listed_in(left if is_left else right)

@@ -4,7 +4,8 @@ All samples are kept; whatever the core sums up as it goes is computed from them
 that are small multiples of powers of two, all scores of classes are equal to the bit.
 
 The core spreads the growth of a tree over many samples. Here all of it happens at once, when the
-core's tree is ready: `births` tells, of each tree, the number of samples seen then.
+core's tree is ready: `births` tells, of each tree, the number of samples seen then. If growths are
+late, `n_splits` tells after how many splits the core has ended them.
 """
 
 import abc
@@ -130,6 +131,7 @@ class NaiveExtraTrees(abc.ABC):
         self.delay = 0.0
         self.is_of_question = True  # whether a label comes at once, or found its question
         self.groups: list[Group] = []
+        self.n_splits: Sequence[int] = ()  # per tree, if growths are late
         self.trees: list[Tree] = []
         for (window_size, n), kind in zip(windows, linear or ["none"] * len(windows), strict=True):
             self.groups.append(
@@ -305,7 +307,8 @@ class NaiveExtraTrees(abc.ABC):
             most_of_share = MOST_CELLS if is_dense else 100
         n_visited = self.n_visited(len(offered), most_of_share)
         growth = Growth(rules, self.columns.nominal, tree, n_visited, rng, group.evidence)
-        growth.run(tree.root, tree.root.samples, offered)
+        most_splits = self.n_splits[number] if self.n_splits else math.inf
+        growth.run(tree.root, tree.root.samples, offered, most_splits)
         growth.keep_evidence()
         tree.shrink_to(self.max_nodes)
         for leaf in walk(tree.root) if tree.kind == "leaves" else []:

@@ -21,7 +21,7 @@ Row = tuple[dict[Any, Any], Any]
 
 _TREE = [
     {"batch_size": 20, "max_depth": 3, "seed": 1},
-    {"batch_size": 50, "splitter": "random", "max_features": 0.5, "seed": 2},
+    {"batch_size": 50, "max_features": 0.5, "seed": 2},
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
 _FOREST = [

@@ -9,9 +9,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from ..rng cimport below
 from ..sorting cimport sort_slots
-from ..split cimport (
-    ENTROPY, GINI, NO_VALUE, VALUES, VARIANCE, goes_left, random_threshold,
-)
+from ..split cimport ENTROPY, GINI, NO_VALUE, VALUES, VARIANCE
 from ..tree cimport reaches
 from ..value_sets cimport (
     MANY_VALUES, N_CUTS, SEARCHES, SMOOTH, Cuts, ValueSet, are_ordered, codes_of, cut_of,
@@ -114,7 +112,7 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
         memcpy(columns, work.columns, task.n_active * sizeof(int))
         for i in range(work.n_linked):
             columns[task.n_active + i] = work.n_chosen + work.linked[i]
-    work.in_random_order = work.shuffled or work.random or work.max_features < n
+    work.in_random_order = work.shuffled or work.max_features < n
     best.split.feature, best.score = -1, -INFINITY
     best.split.threshold, best.split.nominal, best.split.missing_left = 0.0, 0, 0
     for i in range(n):
@@ -177,8 +175,6 @@ cdef inline void try_column(Workspace work, const Task* task, int column,
         n_values = count_values(work, task, column)
     if are_ordered(SEARCHES, n_values, task.end - task.start - count_missing(work, task, column)):
         try_groups(work, task, column, False, best)
-    elif work.random:
-        try_random(work, task, column, best)
     elif work.bit[column] >= 0:
         try_bit(work, column, best)
     elif work.nominal[column]:
@@ -521,7 +517,7 @@ cdef Cuts cuts_of(Workspace work, const Task* task, int column, bint all_classes
 
 cdef void try_groups(Workspace work, const Task* task, int column, bint all_classes,
                      Candidate* best) noexcept nogil:
-    """Try the cuts of the values of a nominal column; a random one if the splits are random.
+    """Try the cuts of the values of a nominal column.
 
     The threshold of the candidate is the number of its cut, see `name_values`; plus N_CUTS if all
     classes decide the order.
@@ -529,7 +525,7 @@ cdef void try_groups(Workspace work, const Task* task, int column, bint all_clas
     cdef const int* ranked = with_missing(work, task, column)
     cdef Cuts cuts = cuts_of(work, task, column, all_classes)
     cdef int present = task.end - count_missing(work, task, column)
-    cdef int i = task.start, j, k, c, n_values = work.n_classes, drawn = -1
+    cdef int i = task.start, j, k, c, n_values = work.n_classes
     cdef double total, weight, mass, target
     cdef double[N_CUTS] weights, totals
     cdef double left = 0.0, right = 0.0
@@ -538,8 +534,6 @@ cdef void try_groups(Workspace work, const Task* task, int column, bint all_clas
     cdef int64_t n_left = 0
     if cuts.scale == 0.0:
         return
-    if work.random:
-        drawn = <int>below(&work.rng, N_CUTS - 1)
     memset(work.cut_counts, 0, N_CUTS * n_values * sizeof(double))
     memset(weights, 0, sizeof(weights))
     memset(totals, 0, sizeof(totals))
@@ -562,7 +556,7 @@ cdef void try_groups(Workspace work, const Task* task, int column, bint all_clas
         i = j
     begin_scan(work)
     for k in range(N_CUTS - 1):
-        if drawn < 0 and copies[k] == 0 and own_copies[k] == 0:     # as the cut before
+        if copies[k] == 0 and own_copies[k] == 0:     # as the cut before
             continue
         n_left += own_copies[k]
         work.left.copies += copies[k]
@@ -578,8 +572,7 @@ cdef void try_groups(Workspace work, const Task* task, int column, bint all_clas
             for c in range(n_values):
                 if work.cut_counts[k * n_values + c] > 0.0:
                     move_class(work, c, work.cut_counts[k * n_values + c])
-        if (drawn < 0 or k == drawn) and (   # the left mean is smaller
-                left * work.right.weight < right * work.left.weight) and (
+        if left * work.right.weight < right * work.left.weight and (   # the left mean is smaller
                 min(n_left, task.copies - n_left) >= max(1, work.min_samples_leaf)):
             consider(work, column, k + N_CUTS * all_classes, VALUES, False, best)
 
@@ -661,28 +654,6 @@ cdef inline void reverse(double* numbers, int n) noexcept nogil:
     cdef int i
     for i in range(n // 2):
         numbers[i], numbers[n - 1 - i] = numbers[n - 1 - i], numbers[i]
-
-
-cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
-    """Try one random threshold, or the nominal value of one random sample."""
-    cdef const double* data = work.values_of(column)
-    cdef const int* ranked = with_missing(work, task, column)
-    cdef int n_missing = count_missing(work, task, column)
-    cdef int present = task.end - n_missing, i, missing_left
-    cdef Split split
-    split.nominal = work.nominal[column]
-    if split.nominal:
-        split.threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
-    else:
-        split.threshold = random_threshold(
-            &work.rng, data[ranked[task.start]], data[ranked[present - 1]])
-    for missing_left in range(2 if n_missing else 1):
-        begin_scan(work)
-        split.missing_left = missing_left
-        for i in range(task.start, task.end):
-            if goes_left(&split, data[ranked[i]]):
-                move_sample(work, ranked[i])
-        consider(work, column, split.threshold, split.nominal, missing_left, best)
 
 
 cdef void rank(Workspace work, const Task* task, int column) noexcept nogil:

@@ -3,7 +3,6 @@ from typing import final
 @final
 class Splitter:
     criterion: int
-    random: bool
     shuffled: bool
     published: int
     max_depth: int
@@ -15,7 +14,6 @@ class Splitter:
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
-        splitter: str = "best",
         shuffled: bool = False,
         published: str | None = None,
     ) -> None: ...

@@ -34,7 +34,6 @@ cdef enum:
     WORDS = MAX_LABELS // 64
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
-cdef dict SPLITTERS = {"best": False, "random": True}
 cdef dict PROGRAMS = {None: NONE, "stream": STREAM, "forgetful": FORGETFUL}
 
 # A later candidate must be better by more than this share of the node's weight (or score), so that
@@ -74,8 +73,6 @@ cdef class Splitter(Workspace):
         Minimum number of samples of a node that is split, with the copies of a bootstrap.
     min_samples_leaf
         Minimum number of samples on either side of a split, with copies.
-    splitter
-        `"best"`, or `"random"` for one uniformly drawn threshold per visited feature.
     shuffled
         Visit the features in random order even if all are visited; the order breaks ties.
     published
@@ -87,9 +84,8 @@ cdef class Splitter(Workspace):
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 splitter="best", shuffled=False, published=None):
+                 shuffled=False, published=None):
         self.criterion = CRITERIA[criterion]
-        self.random = SPLITTERS[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -183,7 +179,7 @@ cdef void assign_leaves(Workspace work, const int* copies_of_slot,
     memset(work.ranges, 0, work.n_members * sizeof(Task))
     work.n_ranges = 0
     work.batch_weight = 0.0
-    work.unit_weights = work.criterion != VARIANCE and not work.random
+    work.unit_weights = work.criterion != VARIANCE
     work.few = FEW_SAMPLES
     for i in range(work.n_members):
         slot = work.members[i]

@@ -59,7 +59,6 @@ cdef struct Side:           # statistics of one side of a candidate split, or of
 
 cdef class Workspace(Owner):
     cdef readonly int criterion
-    cdef readonly bint random           # draw one threshold per column instead of trying all
     cdef readonly bint shuffled         # visit the columns in random order, which breaks ties
     cdef readonly int published         # see `Program`; NONE: scores within `tie` count as equal
     cdef readonly int max_depth

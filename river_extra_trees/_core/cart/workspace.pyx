@@ -74,7 +74,7 @@ cdef class Workspace(Owner):
         return end - begin
 
     cdef double set_class_targets(self, bint all_classes) noexcept nogil:
-        """Find the targets of the classes by which values are ordered; return their mean in the node.
+        """Find the targets of classes by which values are ordered; return their mean in the node.
 
         1 for the most frequent class and 0 for others; or of all classes, where the middle of their
         samples is, if the samples are in the order of the classes, the rarest first (Bross 1958).

@@ -10,7 +10,7 @@ from ..allocation cimport product
 from ..parts cimport view
 from ..cart.value_history cimport ValueHistory
 from ..explain cimport (
-    Contributions, Explainer, Explanations, Layout, begin, end, put_leaf, put_split,
+    Contributions, Explainer, Explanations, Fork, Visit,
     slope_of_limits,
 )
 from ..learner cimport Learner
@@ -190,9 +190,7 @@ cdef class ParticleFilter(Particles):
         cdef FilterExplanations found = FilterExplanations()
         found.total, found.shapley, found.team, found.filter = total, shapley, team, self
         if shapley:
-            found.explainer = Explainer(total.n_features, 1, shapley)
-            found.one = Contributions(total.n_features, 1)
-            found.explainer.phi, found.explainer.base = found.one.phi, found.one.base
+            found.explainer = Explainer(total.n_features)
         return found
 
     cdef int measure_trees(self, int code) except -1:
@@ -430,8 +428,7 @@ cdef class FilterExplanations(Explanations):
     """The contributions to the mean of the particles, row by row."""
 
     cdef ParticleFilter filter
-    cdef Explainer explainer    # of a row: its Shapley values
-    cdef Contributions one
+    cdef Explainer explainer    # of Shapley values
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         """Divide the trees, and a linear leaf at x by its slopes."""
@@ -450,15 +447,21 @@ cdef class FilterExplanations(Explanations):
 
     cdef int add_shapley(self, int row, int code) except -1:
         """Add the Shapley values in each different tree."""
-        cdef int i, n = meet_roots(self.filter)
-        memset(self.one.phi, 0, (self.one.n_features + 1) * sizeof(double))     # and the base
+        cdef ParticleFilter filter = self.filter
+        cdef FilterSource source = FilterSource(
+            filter.trees.nodes, filter.numbers, 2 + filter.n_means,
+            2 + code - filter.first_mean, filter.schema.row)
+        cdef Visit visit = Visit(look_in_filter, &source, 1, self.total.phi + row,
+                                 self.total.n_rows, NULL, NULL, 0, NULL)
+        cdef const double* numbers
+        cdef int i, root, most, n = meet_roots(filter)
         for i in range(n):
-            lay_out(self.filter, self.explainer, self.filter.trees.stack[i], code)
-            self.explainer.base[0] += self.explainer.means[0]
-            self.explainer.add_shapley()
-        for i in range(self.one.n_features):
-            self.total.phi[i * <Py_ssize_t>self.total.n_rows + row] = self.one.phi[i]
-        self.total.base[row] = self.one.base[0]
+            root = filter.trees.stack[i]
+            numbers = filter.numbers_of(root)
+            self.total.base[row] += numbers[1] * numbers[source.mean]
+            most = min(self.total.n_features, filter.trees.nodes[root].n_leaves - 1)
+            if most > 0:
+                self.explainer.add(&visit, root, most, &numbers[1])
         return 0
 
     cdef int finish(self) except -1:
@@ -543,28 +546,27 @@ cdef double add_paths(ParticleFilter filter, int code, double* phi,
     return base
 
 
-cdef int lay_out(ParticleFilter filter, Explainer explainer, int root, int code) except -1:
-    """Lay out a tree, for the row that the schema encoded last."""
-    cdef Layout layout
-    cdef const Node* here
-    cdef const double* x = filter.schema.row
-    cdef const double* numbers = filter.numbers_of(root)
-    cdef double share = numbers[1]
-    cdef int mean = 2 + code - filter.first_mean
-    explainer.reserve_steps(2 * filter.trees.nodes[root].n_leaves - 1)
-    explainer.means[0] = share * numbers[mean]
-    layout = begin(explainer, root)
-    while layout.node >= 0:
-        here = &filter.trees.nodes[layout.node]
-        numbers = filter.numbers_of(layout.node)
-        if here.leaf != NULL:
-            explainer.values[layout.n_leaves] = share * numbers[mean]
-            put_leaf(&layout, numbers[0])
-        else:
-            layout.steps[layout.n_steps].weight = numbers[0]
-            put_split(&layout, here.split.feature, goes_left(&here.split, x[here.split.feature]),
-                      here.left, here.right)
-    return end(explainer, &layout)
+cdef struct FilterSource:       # of the splits of the trees, by a row
+    const Node* nodes
+    const double* numbers       # as in `ParticleFilter`
+    int width                   # numbers of a node
+    int mean                    # place among them of the mean that is explained
+    const double* x
+
+
+cdef void look_in_filter(void* source, int node, Fork* found, double* values) noexcept nogil:
+    """Describe a split of a tree."""
+    cdef const FilterSource* here = <FilterSource*>source
+    cdef const Node* split = &here.nodes[node]
+    cdef const double* numbers
+    cdef int k, child = split.left
+    found.feature = split.split.feature
+    found.left = goes_left(&split.split, here.x[split.split.feature])
+    for k in range(2):
+        numbers = here.numbers + child * <Py_ssize_t>here.width
+        found.weights[k], values[k] = numbers[0], numbers[here.mean]
+        found.children[k] = child if here.nodes[child].leaf == NULL else -1
+        child = split.right
 
 
 cdef void add_slopes(ParticleFilter filter, double* phi, Py_ssize_t n_rows,

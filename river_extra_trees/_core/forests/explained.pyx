@@ -108,9 +108,9 @@ cdef class ClassExplanations(GroupExplanations):
         self.reach(row, forest.single.leaves)
         self.total.base[row] = find_slopes(self, forest.single.mixed, code)
         for g in range(n):
-            factors = self.factors_of(g) + row
+            factors = self.factors_of(g) + row * <Py_ssize_t>width
             for k in range(width):
-                factors[k * <Py_ssize_t>self.total.n_rows] = (
+                factors[k] = (
                     self.slopes[g * width + k] + pool.weights[g] * self.slopes[n * width + k]
                 ) / (<Group>forest.groups[g]).n
         if forest.logistic.n:

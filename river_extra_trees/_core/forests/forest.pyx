@@ -12,7 +12,7 @@ import numpy as np
 from ..allocation cimport product
 from ..cart.distinct cimport find_distinct
 from ..cart.value_history cimport ValueHistory
-from ..ensemble cimport Ensemble, Walks
+from ..ensemble cimport Ensemble, RowPass
 from ..explain cimport Contributions, Explanations
 from ..guarded cimport begin_step, end_step
 from ..table cimport AHEAD, LONG_AHEAD
@@ -338,11 +338,11 @@ cdef class Forest(WindowEnsemble):
     cdef int find_leaves(self, RowReader reader, int n) except -1 nogil:
         """Find the leaves of the n rows that were read ahead, in all trees."""
         cdef long tree, n_trees = self.trees.n_trees
-        (<Walks>reader.job).n = n
+        (<RowPass>reader.job).n = n
         if n * n_trees > FEW:
             return reader.team.run(reader.job, n_trees)
         for tree in range(n_trees):
-            (<Walks>reader.job).do(tree, 0)
+            (<RowPass>reader.job).do(tree, 0)
         return 0
 
     cdef int learn_ahead(self, RowReader reader, int n, int n_labels) except -1 nogil:

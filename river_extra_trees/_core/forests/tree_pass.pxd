@@ -38,7 +38,6 @@ cdef class TreePass(RowPass):
     """Passes of rows that were read ahead."""
     cdef ExtraTrees forest
     cdef Pass rows
-    cdef bint learns            # whether rows with a weight are learned
     cdef Phase phase
     cdef size_t row_capacity    # number of columns of `rows.row`
 

@@ -32,7 +32,7 @@ cdef class TreePass(RowPass):
 
     def __cinit__(self, ExtraTrees forest, Ahead ahead, RowReader reader):
         cdef int tree
-        self.forest, self.ahead, self.learns = forest, ahead, reader.learns
+        self.forest = forest
         if forest.regression or not self.learns:
             return
         self.renew(&self.rows.trees, forest.n_trees, sizeof(Answers))

@@ -25,9 +25,8 @@ def labels_of(model: Any) -> list[int] | None:
     return None if model._core.regression else list(model._core.labels.labels)
 
 
-@pytest.mark.parametrize("splitter", ["best", "random"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
-def test_groups_of_many_values(criterion: str, splitter: str) -> None:
+def test_groups_of_many_values(criterion: str) -> None:
     """The trees are the naive ones, with missing values, weights, copies, few and many classes."""
     rng, n_groups = np.random.default_rng(0), 0
     for seed in range(6):
@@ -42,13 +41,13 @@ def test_groups_of_many_values(criterion: str, splitter: str) -> None:
             for (a, b), t, w in zip(codes, y, rng.choice([0.5, 1.0, 3.0], 160), strict=True)
         ]
         rules = Rules(criterion, frozenset({0, 1}), min_samples_leaf=1 + seed % 3)
-        options = {"batch_size": 160, "splitter": splitter, "max_features": None, "n_swaps": 0}
+        options = {"batch_size": 160, "max_features": None, "n_swaps": 0}
         model = tree_learner(rules, 2, n_models=2, seed=7, **options)
         learn(model, samples, rules)
         of_copies, of_features = (NaiveRng(7, 0, 0, use) for use in (BOOTSTRAP, FEATURES))
         copies = Counter(of_copies.below(160) for _ in range(160))
         drawn = [sample._replace(copies=copies[i]) for i, sample in enumerate(samples)]
-        cart = DrawnCart(rules, 2, of_features, None, splitter == "random")
+        cart = DrawnCart(rules, 2, of_features, None)
         assert_same_tree(model._core.trees[0], cart.tree(drawn), labels_of(model))
         assert len(set(y)) >= (16 if scale > 1 else 3)  # of 16, a node numbers those that it has
         n_groups += sum(
@@ -85,7 +84,7 @@ def test_values_with_a_label_each(n_values: int) -> None:
 def test_columns_of_many_values_make_no_chains(criterion: str) -> None:
     """If 1,000 values say nothing about the target, a node separates one of them only rarely."""
     rng = np.random.default_rng(0)
-    model = StreamDecisionTreeClassifier(criterion=criterion, splitter="random", seed=1)
+    model = StreamDecisionTreeClassifier(criterion=criterion, seed=1)
     for row, label in zip(rng.integers(0, 1000, (10_000, 4)), rng.random(10_000), strict=True):
         model.learn_one({i: str(value) for i, value in enumerate(row)}, bool(label < 0.5))
     assert 0 < model.height < 100
@@ -97,15 +96,15 @@ def test_growth_on_a_bootstrap(seed: int) -> None:
     rng = random.Random(seed)
     samples, rules = growth(rng, 40)
     n, n_features = len(samples), len(samples[0].x)
-    most, splitter = rng.choice([None, 1, 2]), rng.choice(["best", "best", "random"])
+    most = rng.choice([None, 1, 2])
     options = {"batch_size": n, "max_features": most, "n_swaps": 0, "seed": 7}
-    model = tree_learner(rules, n_features, n_models=3, splitter=splitter, **options)
+    model = tree_learner(rules, n_features, n_models=3, **options)
     learn(model, samples, rules)
     for tree in range(3):
         of_copies, of_features = (NaiveRng(7, tree, 0, use) for use in (BOOTSTRAP, FEATURES))
         copies = Counter(of_copies.below(n) for _ in range(n))
         drawn = [sample._replace(copies=copies[i]) for i, sample in enumerate(samples)]
-        cart = DrawnCart(rules, n_features, of_features, most, splitter == "random")
+        cart = DrawnCart(rules, n_features, of_features, most)
         assert_same_tree(model._core.trees[tree], cart.tree(drawn), labels_of(model))
 
 

@@ -11,7 +11,7 @@ import river_extra_trees as ret
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._core.state import StateError
 from tests import compiled
-from tests.tools.naive_forests import both, rows
+from tests.tools.naive_forests import assert_same_trees, both, rows
 
 
 def births_of(core: Any, learn: Any, n: int) -> Any:
@@ -82,6 +82,48 @@ def test_a_chain_catches_up_little_by_little(n_columns: int, max_features: float
         last, n_waiting = learned, n_waiting + waits
     assert n_waiting > 10
     assert most <= 50
+
+
+@pytest.mark.parametrize("kind", ["classes", "none", "leaves", "root"])
+def test_a_late_growth_ends_where_it_is(kind: str) -> None:
+    """After three quarters of its time, what is left stays leaves, and the tree catches up."""
+    linear = {} if kind == "classes" else {"linear": [kind]}
+    core, naive = both(kind != "classes", windows=[(160, 4)], batch_size=1000, **linear)
+    (group,) = core.groups
+    patience, n_late = 4 * (160 // 4 + 1), 0
+    for row in rows(core.regression, 1000):
+        begun, before = group.begun, core.state()["births"]
+        core.learn(*row)
+        compiled.slow_down(group, 1)
+        naive.n_splits = [core.trees[tree].n_nodes // 2 for tree in range(4)]
+        births = core.state()["births"]
+        naive.learn(*row, births=births.tolist())
+        if (births != before).any():
+            assert core.n_seen <= begun + patience
+            n_late += core.n_seen >= begun + 3 * patience // 4
+            assert_same_trees(core, naive)
+    assert n_late > 2
+
+
+def test_a_late_chain_catches_up_little_by_little() -> None:
+    """A growth that ends early has a quarter of its time for the samples that came meanwhile."""
+    rng = random.Random(1)
+    model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(600,), max_features=None, seed=1)
+    (group,) = model._core.groups
+    learned, most, ended = -1, 0, []
+    for _ in range(1700):
+        numbers = {f"x{j}": 10.0 ** rng.uniform(-300.0, 300.0) for j in range(8)}
+        begun, last = group.begun, learned
+        model.learn_one(numbers, rng.random() < 0.5)
+        compiled.slow_down(group, 12)
+        learned, _ = compiled.caught_up(group)
+        if begun > 500 and last < 0 <= learned:
+            ended.append(model._core.n_seen - begun)
+        most = max(most, learned - (last if last >= 0 else group.begun))
+    patience = 4 * (600 // 4 + 1)
+    assert ended == [3 * patience // 4] * 2
+    assert max(model._core.trees[tree].height for tree in range(4)) > 128
+    assert 4 <= most <= 16
 
 
 def test_trees_keep_to_their_limit() -> None:
