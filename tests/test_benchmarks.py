@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from river import dummy
 
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
 import river_extra_trees as ret
-from examples.benchmarks.common import prequential, tables
+from examples.benchmarks.common import prequential, streams, tables
 from examples.benchmarks.costs import instructions as counts
 from examples.benchmarks.costs import soak
 from examples.benchmarks.peers.boosting import WindowLightGBM
@@ -75,7 +76,7 @@ def test_peers_go_on_after_a_stream_that_is_not_there(tmp_path: Path) -> None:
     assert "note: no-such-stream is left out: " in result.stderr
 
 
-@pytest.mark.parametrize("options", [[], ["--whole"]])
+@pytest.mark.parametrize("options", [[], ["--whole"], ["--delay", "100"]])
 def test_recorded_peers(tmp_path: Path, options: list[str]) -> None:
     """The results that come with the package make the tables, and the picture."""
     shown = succeed("peers", "show", *options)
@@ -83,6 +84,15 @@ def test_recorded_peers(tmp_path: Path, options: list[str]) -> None:
     assert "| ExtraTreesClassifier " in shown
     succeed("peers", "draw", *options, tmp_path / "peers.png")
     assert (tmp_path / "peers.png").stat().st_size
+
+
+def test_late_labels_are_learned_late() -> None:
+    """The last label that is known is three samples old; answers before any are not scored."""
+    rows: streams.Rows = [({}, i // 4 % 2) for i in range(400)]
+    model = dummy.NoChangeClassifier()
+    *_, late = prequential.checkpoints(model, rows, "classification", delay=2)
+    assert late.samples == 400
+    assert late.scores["accuracy"] == pytest.approx(100 / 398, abs=0.01)
 
 
 def test_boosting_on_a_window() -> None:

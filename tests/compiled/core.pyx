@@ -112,6 +112,10 @@ cdef class Stepped:
                  "values": <size_t>self.growth.values, "targets": <size_t>self.growth.targets}
         return {name: address % 8 for name, address in parts.items()}
 
+    def n_bytes(self):
+        """The size of the memory block."""
+        return self.growth.block_bytes
+
     def node(self):
         """Go on until the next node has drawn its candidates; return whether there is one."""
         self.growth.step(&self.tree)

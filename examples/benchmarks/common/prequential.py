@@ -1,9 +1,11 @@
-"""Test-then-train: predict each sample, score the answer, then learn the sample."""
+"""Test-then-train: predict each sample, score the answer, then learn it when its label comes."""
 
 from __future__ import annotations
 
+import collections
+import itertools
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,30 +39,47 @@ def user_seconds() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_utime
 
 
+def predict_of(model: Any, task: Task) -> Callable[[dict[str, Any]], Any]:
+    """Return the method that answers with what is scored."""
+    return model.predict_proba_one if task == "classification" else model.predict_one
+
+
+def answers(
+    model: Any, rows: Rows, predict: Callable[[dict[str, Any]], Any], delay: int = 0
+) -> Iterator[Any]:
+    """Yield the answer to each row; the model learns a label `delay` answers after its own."""
+    waiting: collections.deque[Any] = collections.deque()
+    for row in rows:
+        answer = predict(row[0])
+        waiting.append(row)
+        if len(waiting) > delay:
+            model.learn_one(*waiting.popleft())
+        yield answer
+
+
 def checkpoints(
-    model: Any, rows: Rows, task: Task, most_seconds: float = float("inf")
+    model: Any, rows: Rows, task: Task, most_seconds: float = float("inf"), delay: int = 0
 ) -> Iterator[Run]:
     """Run a model over rows and yield what is known at each checkpoint, and at the end.
 
     The end is that of the rows, an error, or the moment when the CPU time given has been used.
+    Answers that were given before the first label came, `delay` samples late, are not scored.
     """
     scores = Scores(task, rows)
-    predict = model.predict_proba_one if task == "classification" else model.predict_one
+    coming = answers(model, rows, predict_of(model, task), delay)
     samples, seconds, error = 0, 0.0, ""
     ended = False
     while not ended:
-        part = rows[samples : samples + SAMPLES_PER_READING]
-        answers: list[Any] = []
+        found: list[Any] = []
         start = user_seconds()
         try:
-            for x, y in part:
-                answers.append(predict(x))
-                model.learn_one(x, y)
+            found.extend(itertools.islice(coming, SAMPLES_PER_READING))
         except Exception as raised:  # a learner of any origin may raise anything
             error = type(raised).__name__
         seconds += user_seconds() - start
-        scores.update(part, answers)
-        samples += len(answers)
+        first = min(max(delay - samples, 0), len(found))
+        scores.update(rows[samples + first : samples + len(found)], found[first:])
+        samples += len(found)
         ended = samples >= len(rows) or seconds >= most_seconds or bool(error)
         if ended or samples in CHECKPOINTS:
             yield Run(samples, scores.get(), seconds, model._raw_memory_usage, error)

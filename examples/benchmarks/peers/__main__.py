@@ -12,9 +12,11 @@ them in the place of the recorded ones, which are in `docs/results/peers.csv`:
     python -m examples.benchmarks.peers run ours                        measure ours
     python -m examples.benchmarks.peers run capymoa --capymoa-python PYTHON
     python -m examples.benchmarks.peers run HoeffdingTreeClassifier --streams elec letter
+    python -m examples.benchmarks.peers run ours river --delay 100      labels 100 samples late
 
-Times are user CPU. No default of ours was chosen on the streams that are run unless others are
-named.
+With `--delay`, all three commands use files of their own, such as `peers_delay_100.csv`. Answers
+that were given before the first label came are then not scored. Times are user CPU. No default of
+ours was chosen on the streams that are run unless others are named.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ def done(options: argparse.Namespace, stream: str, name: str, n_rows: int) -> bo
 def measure_one(options: argparse.Namespace, stream: str, name: str, rows: streams.Rows) -> None:
     """Run a learner on a stream, keeping a result at every checkpoint."""
     task, python = options.task, options.capymoa_python
-    for run in contenders.checkpoints(name, rows, task, options.seconds, python):
+    runs = contenders.checkpoints(name, rows, task, options.seconds, python, options.delay)
+    for run in runs:
         stopped = run.samples < len(rows) and run.seconds >= options.seconds
         # An error is the learner's result on all rows.
         n_rows = len(rows) if run.error else run.samples
@@ -123,7 +126,8 @@ def arguments() -> argparse.Namespace:
     for name, command in (("run", measure), ("show", show), ("draw", draw)):
         sub = commands.add_parser(name)
         sub.set_defaults(command=command)
-        sub.add_argument("--results", type=Path, default=results.OWN / "peers.csv")
+        sub.add_argument("--results", type=Path, help="a file of one's own")
+        sub.add_argument("--delay", type=int, default=0, help="how many samples late labels are")
         sub.add_argument("--task", choices=streams.UNSEEN, default="classification")
         sub.add_argument("--streams", nargs="+", help="by default all")
         if command is measure:
@@ -132,12 +136,16 @@ def arguments() -> argparse.Namespace:
             sub.add_argument("--seconds", type=float, default=600.0, help="CPU time per run")
             sub.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")
             continue
-        sub.add_argument("--recorded", type=Path, default=results.RECORDED / "peers.csv")
+        sub.add_argument("--recorded", type=Path, help="a file that others measured")
         sub.add_argument("--whole", action="store_true", help="whole streams")
         if command is draw:
             sub.add_argument("picture", type=Path)
     options = parser.parse_args()
     options.streams = options.streams or streams.UNSEEN[options.task]
+    file = f"peers_delay_{options.delay}.csv" if options.delay else "peers.csv"
+    options.results = options.results or results.OWN / file
+    if options.command is not measure:
+        options.recorded = options.recorded or results.RECORDED / file
     return options
 
 

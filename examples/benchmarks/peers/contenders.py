@@ -103,13 +103,15 @@ def library(name: str, task: Task) -> str:
 
 
 def checkpoints(
-    name: str, rows: Rows, task: Task, most_seconds: float, capymoa: str | None
+    name: str, rows: Rows, task: Task, most_seconds: float, capymoa: str | None, delay: int = 0
 ) -> Iterator[Run]:
     """Run a contender over rows; `capymoa` is the interpreter that has CapyMOA."""
     if name in CAPYMOA[task]:
+        if delay:
+            raise UserError("CapyMOA's learners are not run with late labels")
         learner, python = CAPYMOA[task][name], interpreter(capymoa)
         return capymoa_process.checkpoints(learner, rows, task, most_seconds, python)
-    return prequential.checkpoints(make(name, rows, task), rows, task, most_seconds)
+    return prequential.checkpoints(make(name, rows, task), rows, task, most_seconds, delay)
 
 
 def interpreter(capymoa: str | None) -> str:

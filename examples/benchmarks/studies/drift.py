@@ -16,7 +16,7 @@ from typing import Any
 
 from river.datasets import synth
 
-from examples.benchmarks.common import generated, streams, tables
+from examples.benchmarks.common import generated, prequential, streams, tables
 from examples.benchmarks.peers import capymoa_process, contenders
 from river_extra_trees.cli import UserError
 
@@ -61,10 +61,8 @@ def answers(name: str, rows: streams.Rows, capymoa: str | None) -> Iterator[Any]
             yield from (max(each, key=each.__getitem__, default=None) for each in found)
         return
     model = contenders.make(name, rows, "classification")
-    for x, y in rows:
-        shares = model.predict_proba_one(x)
+    for shares in prequential.answers(model, rows, model.predict_proba_one):
         yield max(shares, key=shares.__getitem__, default=None)
-        model.learn_one(x, y)
 
 
 def shares_of(

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import math
 import random
 import statistics
 import sys
 
-from examples.benchmarks.common import streams, tables
+from examples.benchmarks.common import prequential, streams, tables
 from river_extra_trees.cli import UserError, learners
 
 LEARNERS = ("ExtraTreesRegressor", "DynamicTreeRegressor")
@@ -40,18 +41,16 @@ def noisy_rows(n: int) -> streams.Rows:
 def lines_of(stream: str, name: str, rows: streams.Rows, delay: int) -> list[list[str]]:
     """Return the share of targets inside each interval, and the relative median width."""
     model = learners.make_learner(name, "regression", seed=1)
-    waiting: collections.deque[tuple] = collections.deque()
+    answers = prequential.answers(
+        model, rows, functools.partial(model.predict_one, with_dist=True), delay
+    )
     parts = collections.defaultdict(list)
-    for i, (x, y) in enumerate(rows):
-        answer = model.predict_one(x, with_dist=True)
+    for i, ((x, y), answer) in enumerate(zip(rows, answers, strict=True)):
         if i > delay:
             ends = [answer.interval(level) for level in LEVELS]
             low, high = ends[LEVELS.index(SHOWN)]
             half = f" ({'quiet' if x['c'] < 0.5 else 'noisy'} half)" if stream == NOISE else ""
             parts[half].append((*(low <= y <= high for low, high in ends), high - low))
-        waiting.append((x, y))
-        if len(waiting) > delay:
-            model.learn_one(*waiting.popleft())
     normal = NORMAL * statistics.pstdev(y for _, y in rows)
     lines = []
     for half, found in sorted(parts.items()):

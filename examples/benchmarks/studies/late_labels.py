@@ -1,10 +1,11 @@
 """What late labels cost the extra trees, and whether fewer windows would do better.
 
 Every sample is predicted, and learned after `delay` others were predicted. The table shows the mean
-accuracy and log loss, or R2, over the streams on which defaults were chosen, of the default and of
-forests without the smallest windows, beside a stream decision forest. A second table lists where
-the default is behind the best of the three forests by more than .003. With several seeds, the best
-one is chosen by the other seeds: the best of three noisy scores would be too high.
+accuracy, log loss and calibration error, or R2, over the streams on which defaults were chosen, of
+the default and of forests without the smallest windows, beside a stream decision forest. A second
+table lists where the default is behind the best of the three forests by more than .003. With
+several seeds, the best one is chosen by the other seeds: the best of three noisy scores would be
+too high.
 
     python -m examples.benchmarks.studies.late_labels                      the classifier
     python -m examples.benchmarks.studies.late_labels --task regression
@@ -16,11 +17,12 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import statistics
 import sys
 from typing import Any
 
-from examples.benchmarks.common import streams, tables
+from examples.benchmarks.common import prequential, streams, tables
 from examples.benchmarks.common.scores import Scores
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.streams import Task
@@ -41,21 +43,18 @@ LEARNERS: dict[Task, list[str]] = {
 }
 NEAR = 0.003
 FIRST = 50  # samples after the first label that are not scored
-SCORES: dict[Task, list[str]] = {"classification": ["accuracy", "log loss"], "regression": ["R2"]}
+SCORES: dict[Task, list[str]] = {
+    "classification": ["accuracy", "log loss", "calibration error"],
+    "regression": ["R2"],
+}
 
 
 def scores_of(model: Any, rows: streams.Rows, task: Task, delay: int) -> dict[str, float]:
     """Return the scores of all predictions but the first ones."""
-    predict = model.predict_proba_one if task == "classification" else model.predict_one
-    waiting: collections.deque[Any] = collections.deque()
-    answers = []
-    for x, y in rows:
-        answers.append(predict(x))
-        waiting.append((x, y))
-        if len(waiting) > delay:
-            model.learn_one(*waiting.popleft())
-    scores = Scores(task, rows[delay + FIRST :])
-    scores.update(rows[delay + FIRST :], answers[delay + FIRST :])
+    answers = prequential.answers(model, rows, prequential.predict_of(model, task), delay)
+    scored = rows[delay + FIRST :]
+    scores = Scores(task, scored)
+    scores.update(scored, itertools.islice(answers, delay + FIRST, None))
     return scores.get()
 
 

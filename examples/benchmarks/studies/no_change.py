@@ -20,15 +20,11 @@ from typing import Any
 from river import base, dummy
 
 from examples.benchmarks.common import streams, tables
-from examples.benchmarks.studies.late_labels import scores_of
+from examples.benchmarks.studies.late_labels import SCORES, scores_of
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.streams import Task
 
 NEAR = 0.001
-SCORES: dict[Task, list[str]] = {
-    "classification": ["accuracy", "log loss", "calibration error"],
-    "regression": ["R2"],
-}
 
 
 class NoChangeRegressor(base.Regressor):

@@ -29,6 +29,7 @@ cdef extern from "lanes.h":
 
 cdef enum:
     LEAST_TOLD = 500
+    BITS_OF_SUM = 30        # of the largest sum of whole targets
     LEAST_OTHERS = 3        # samples of a node that is judged, beside its largest class
 
 cdef struct Side:           # statistics of the samples on one side of a candidate
@@ -44,6 +45,9 @@ cdef class Candidates(LaneRows):
     cdef Candidate best                 # of a visited lane; wide: of all so far
     cdef bint is_judged                 # whether what columns tell is summed up
     cdef bint has_counts                # `node_values` has counted the values, missing ones too
+    cdef double center, grain           # whole target = (target - center) * grain
+    # Per sample, in the order in which they were given:
+    cdef double* numbers                # targets of a regression, or residuals of a model
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
     cdef int total                      # sum of the whole targets
@@ -63,6 +67,7 @@ cdef class Candidates(LaneRows):
     cdef Side node, left, missing, right
     cdef NodeValues node_values         # of a nominal column
 
+    cdef bint read_targets(self) noexcept nogil
     cdef void list_samples(self) noexcept nogil
     cdef void read_lane(self, int lane) noexcept nogil
     cdef void read_column(self, int column) noexcept nogil

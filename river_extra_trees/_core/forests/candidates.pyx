@@ -10,6 +10,9 @@ from ..split cimport NO_VALUE, ONE_VALUE, VALUES
 from ..value_sets cimport DRAWS, N_CUTS, ValueSet, are_ordered, threshold_of
 from .lane_rows cimport GATHERED, LEAST_EVIDENCE, float_at
 
+cdef extern from "lanes.h":
+    double power_below(double magnitude) nogil
+
 cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
 
 
@@ -54,6 +57,37 @@ cdef class Candidates(LaneRows):
         for i in range(self.task.n):
             self.spare[i] = self.places[items[i]]
         self.buffer.gather(column, self.spare, self.task.n, self.values, 1)
+
+    cdef bint read_targets(self) noexcept nogil:
+        """Compute the whole targets of the task; return whether they differ."""
+        cdef int i, n = self.task.n, bits = BITS_OF_SUM, sum_of_whole = 0
+        cdef const int* items = self.own_items()
+        cdef const double* numbers = self.numbers
+        cdef double* own = self.values              # no column is read yet
+        cdef int* whole = self.whole_targets
+        cdef double low = INFINITY, high = -INFINITY, total = 0.0, weights = n
+        cdef double number, weight, center, grain
+        for i in range(n):
+            own[i] = number = numbers[items[i]]
+            low, high = min(low, number), max(high, number)
+            total += number
+        if low == high:
+            return False
+        if not self.is_plain:
+            total = weights = 0.0
+            for i in range(n):
+                weight = self.weight(items[i])
+                total += weight * own[i]
+                weights += weight
+        self.center = center = total / weights
+        while 1 << (BITS_OF_SUM - bits) < n:
+            bits -= 1
+        self.grain = grain = power_below(max(center - low, high - center)) * (1 << bits)
+        for i in range(n):
+            whole[i] = <int>((own[i] - center) * grain)
+            sum_of_whole += whole[i]
+        self.total = sum_of_whole
+        return True
 
     # ---------------------------------------------------------------- columns
 
@@ -181,7 +215,7 @@ cdef class Candidates(LaneRows):
     cdef void number_column(self, int k) noexcept nogil:
         """Number the values of an offered nominal column in all samples of the growth.
 
-        Floats hold the numbers exactly up to 2^24; from there on, some values share one.
+        Floats hold them exactly: growths with lanes have at most MOST_CELLS = 2^23 samples.
         """
         cdef double[GATHERED] values
         cdef int[GATHERED] numbers
@@ -199,6 +233,7 @@ cdef class Candidates(LaneRows):
                 number = NAN if values[i] != values[i] else numbers[i]
                 memcpy(to + (at + i) * sizeof(float), &number, sizeof(float))
             at += n
+        self.most_values = max(self.most_values, self.node_values.n_values)
 
     cdef void number_lane(self, int lane) noexcept nogil:
         """Number the values of a nominal lane in the task, and count them."""

@@ -94,6 +94,10 @@ cdef struct Pass:               # rows that the trees predict and learn, see `tr
     int* leaves                 # per tree: the leaf that it reaches
     double* slopes              # per tree: term of its linear model beside the leaf's mean
     bint is_answered            # whether the predictions are there already
+    # Of the row that is learned: the predictions of its question, if others were learned since, and
+    # whether it has one. One row without predictions of today has learned from these.
+    double* asked
+    bint is_found
 
 cdef class SmallBatch(Owner):           # scratch of one thread for splits on small batches
     cdef Growth growth
@@ -138,10 +142,11 @@ cdef class ExtraTrees(Ensemble):
     cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil
     cdef int n_members(self) noexcept nogil
     cdef int answer(self) except -1 nogil
+    cdef void begin_row(self) noexcept nogil
+    cdef void find_leaves(self, const int* asked) noexcept nogil
     cdef int n_values(self) noexcept nogil
-    cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
-                            int64_t n_seen, const double* answers, double* mixed, double target,
-                            int width) noexcept nogil
+    cdef double* take(self, Pass* rows, int i, int64_t n_seen) noexcept nogil
+    cdef void learn_weights(self, const Pass* rows, int i, const double* answers) noexcept nogil
     cdef double* claims_of(self, double delay) noexcept nogil
     cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil
     cdef int size_of_mixed(self, int width) noexcept nogil

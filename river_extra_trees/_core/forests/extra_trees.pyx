@@ -17,7 +17,9 @@ from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
 from ..schema cimport Labels, Schema
 from ..team cimport Team
-from ..tree cimport begin_tree, bytes_of_tree, free_tree, reserve_samples, walk_trees
+from ..tree cimport (
+    begin_tree, bytes_of_tree, free_tree, is_leaf, reserve_samples, turn, walk_trees,
+)
 from ..trees cimport Trees
 from .buffer cimport is_missing
 from .explained cimport explanations_of
@@ -83,6 +85,14 @@ cdef void sort_columns(Schema schema) noexcept nogil:
         if schema.row[column] == schema.row[column]:
             schema.filled[schema.n_filled] = column
             schema.n_filled += 1
+
+
+cdef inline int go_on(const Tree* tree, int node, const double* row) noexcept nogil:
+    """The leaf below a node that a row reaches."""
+    while not is_leaf(&tree.nodes[node]):
+        node = tree.nodes[node].left ^ <int>turn(
+            &tree.nodes[node], row[tree.nodes[node].feature], False)
+    return node
 
 
 cdef class Group(Owner):
@@ -198,6 +208,7 @@ cdef class ExtraTrees(Ensemble):
             self.pool.labels = self.labels
             self.logistic = LogisticRegression()
         self.questions = Questions()
+        self.questions.keep_leaves(self.n_trees)
         self.renew(&self.claims, len(self.groups) + 1, sizeof(double))
         self.n_row = -1
 
@@ -325,7 +336,12 @@ cdef class ExtraTrees(Ensemble):
 
     cdef int update(self, double target, double weight) except -1 nogil:
         cdef Pass* rows = &self.single
-        self.answer()
+        self.begin_row()
+        rows.asked = self.take(rows, 0, self.buffer.n_seen)
+        if rows.asked == NULL:
+            self.answer()
+        elif not self.is_same_row():
+            self.find_leaves(self.questions.leaves_taken())     # no prediction is asked for
         rows.targets, rows.weights, rows.n_learned = &target, &weight, 1
         rows.is_answered = True
         pass_rows(self, rows, None, 0, None)
@@ -356,23 +372,45 @@ cdef class ExtraTrees(Ensemble):
         return self.n_trees if self.regression else self.n_groups()
 
     cdef int answer(self) except -1 nogil:
-        """Compute the predictions for the row encoded last, unless they are still valid."""
+        """Compute the predictions for the row that began, unless they are still valid."""
         cdef int k
-        cdef Pass* rows = &self.single
-        sort_columns(self.schema)
-        rows.n, rows.values, rows.stride = 1, self.schema.row, 1
-        rows.columns, rows.n_columns = self.schema.filled, self.schema.n_filled
         if self.is_same_row():
             return 0
         self.n_row = self.schema.n_filled
         for k in range(self.n_row):
             self.row_columns[k] = self.schema.filled[k]
             self.row[k] = self.schema.row[self.schema.filled[k]]
-        if can_leap(self.schema.n_filled, self.schema.n_columns):
-            leap_trees(self.trees.trees, self.n_trees, self.schema, rows.leaves)
-        else:
-            walk_trees(self.trees.trees, self.n_trees, self.schema, rows.leaves)
-        return pass_rows(self, rows, None, 0, None)
+        self.find_leaves(NULL)
+        return pass_rows(self, &self.single, None, 0, None)
+
+    cdef void begin_row(self) noexcept nogil:
+        """Begin a pass of the row encoded last."""
+        cdef Pass* rows = &self.single
+        sort_columns(self.schema)
+        rows.n, rows.values, rows.stride = 1, self.schema.row, 1
+        rows.columns, rows.n_columns = self.schema.filled, self.schema.n_filled
+
+    cdef void find_leaves(self, const int* asked) noexcept nogil:
+        """Let the row go down all trees.
+
+        If the leaves of its question are known, it goes on from there in the trees that were not
+        replaced since.
+        """
+        cdef int tree = 0, stop, n = self.n_trees
+        cdef int* leaves = self.single.leaves
+        while tree < n:
+            stop = tree
+            while stop < n and (asked == NULL or self.births[stop] > self.questions.taken_at):
+                stop += 1
+            if stop == tree:
+                leaves[tree] = go_on(&self.trees.trees[tree], asked[tree], self.schema.row)
+                tree += 1
+                continue
+            if can_leap(self.schema.n_filled, self.schema.n_columns):
+                leap_trees(self.trees.trees + tree, stop - tree, self.schema, leaves + tree)
+            else:
+                walk_trees(self.trees.trees + tree, stop - tree, self.schema, leaves + tree)
+            tree = stop
 
     cdef bint is_same_row(self) noexcept nogil:
         """Whether the row encoded last is the one that the predictions are for."""
@@ -387,32 +425,35 @@ cdef class ExtraTrees(Ensemble):
                 return False
         return True
 
-    cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
-                            int64_t n_seen, const double* answers, double* mixed, double target,
-                            int width) noexcept nogil:
-        """Update the weights of the members with their predictions for a sample and its target.
+    cdef double* take(self, Pass* rows, int i, int64_t n_seen) noexcept nogil:
+        """The predictions that the question of row i had, which is learned after n_seen others.
+
+        NULL if there is none, or if no others were learned since it was asked.
+        """
+        rows.is_found = False
+        if not self.questions.waits() and self.questions.n_first == 0:
+            return NULL
+        return self.questions.take(
+            self.questions.hash_of(rows.values + i, rows.stride, rows.columns, rows.n_columns),
+            n_seen, self.schema.version == self.named, &rows.is_found)
+
+    cdef void learn_weights(self, const Pass* rows, int i, const double* answers) noexcept nogil:
+        """Update the weights of the members with their predictions for row i and its target.
 
         If its question was asked before other samples were learned, the predictions are those that
-        the question had. The sample is row[column * stride] in n columns, after n_seen others.
+        the question had.
         """
-        cdef Pace pace
-        cdef double* asked = NULL
-        cdef bint is_found = False
-        if self.questions.waits() or self.questions.n_first > 0:
-            asked = self.questions.take(
-                self.questions.hash_of(row, stride, columns, n), n_seen,
-                self.schema.version == self.named, &is_found)
-        if asked != NULL:
-            answers, mixed = NULL, asked
-        pace = self.questions.pace()
+        cdef Pace pace = self.questions.pace()
+        cdef double* mixed = rows.mixed if rows.asked == NULL else rows.asked
         pace.claims = self.claims_of(self.questions.delay)
-        pace.is_of_question = is_found or self.questions.delay == 0.0
+        pace.is_of_question = rows.is_found or self.questions.delay == 0.0
         if self.regression:
             if self.mixture.noise.version != self.schema.version:
                 self.mixture.noise.fit(self.schema)
-            self.mixture.learn(mixed, target, &pace, row, stride)
+            self.mixture.learn(mixed, rows.targets[i], &pace, rows.values + i, rows.stride)
         else:
-            self.pool.weigh(answers, mixed, <int>target, width, &pace)
+            self.pool.weigh(answers if rows.asked == NULL else NULL, mixed,
+                            <int>rows.targets[i], rows.width, &pace)
 
     cdef double* claims_of(self, double delay) noexcept nogil:
         """What each member gets of the share s; the stacked prediction gets the mean."""
@@ -426,7 +467,8 @@ cdef class ExtraTrees(Ensemble):
     cdef int remember(self) except -1 nogil:
         self.questions.keep(
             self.questions.hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
-            self.buffer.n_seen, self.single.mixed, self.size_of_mixed(self.n_values()))
+            self.buffer.n_seen, self.single.mixed, self.size_of_mixed(self.n_values()),
+            self.single.leaves)
         return 0
 
     cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil:
@@ -454,6 +496,7 @@ cdef class ExtraTrees(Ensemble):
     cdef int reserve_and_answer(self) except -1 nogil:
         """Compute the predictions for the row that the schema encoded last."""
         self.reserve_answers(self.n_labels())
+        self.begin_row()
         self.answer()
         return 0
 
@@ -639,6 +682,7 @@ cdef class ExtraTrees(Ensemble):
         if not self.regression:
             self.pool.labels = self.labels
         self.questions = fields["questions"]
+        self.questions.keep_leaves(self.n_trees)
         view(self.births, "i8", (self.n_trees,))[...] = fields["births"]
         evidence = fields["evidence"]
         require(evidence.shape[1] <= self.schema.n_columns,

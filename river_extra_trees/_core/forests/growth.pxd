@@ -54,7 +54,6 @@ cdef extern from "lanes.h":
 cdef enum:
     MOST_CELLS = 1 << 23    # of the rows: samples times columns
     MOST_VALUES = 1 << 22   # of the samples of a growth whose columns are listed
-    BITS_OF_SUM = 30        # of the largest sum of whole targets
     SPARSE = 4              # then at most one of so many cells has a value
 
 cdef inline bint are_few(int64_t n_values, int64_t n_cells) noexcept nogil:
@@ -81,7 +80,7 @@ cdef enum Phase:            # what a growth does next
 
 cdef struct Layout:         # what `lay_out` depends on
     int n_samples           # see `room`; 0: the block is not divided
-    int n_offered, n_values, n_classes
+    int n_offered, n_values, n_classes, min_samples_leaf
     bint is_wide, is_sparse, has_nominal, has_class_counts
 
 @cython.final
@@ -104,7 +103,6 @@ cdef class Growth(ColumnLists):
     cdef int n_segments                 # all in `segments`
     cdef bint is_counted                # COUNT is done for the task
     cdef int lane                       # the lane of the split; -1: none yet
-    cdef double center, grain           # whole target = (target - center) * grain
     cdef int n_words                    # of a set of lanes
 
     # All arrays but those per column are parts of one memory block, from `reserve` to `release`.
@@ -112,7 +110,6 @@ cdef class Growth(ColumnLists):
     cdef size_t block_bytes
     cdef Layout layout                  # for which the block is divided
     # Per sample, in the order in which they were given:
-    cdef double* numbers                # targets of a regression, or residuals of a model
     cdef int* order                     # the samples of a regression, those of a leaf adjacent
     # Per sample of the current task, in the order of its rows:
     # Per lane:
@@ -139,7 +136,7 @@ cdef class Growth(ColumnLists):
         """
         return self.n_samples if self.is_sparse else (self.n_samples + 15) // 16 * 16
 
-    cdef size_t lay_out(self) except 0 nogil
+    cdef size_t lay_out(self, size_t most_values) except 0 nogil
     cdef void trim(self) noexcept nogil
     cdef size_t n_bytes(self) noexcept nogil
     cdef void release(self) noexcept nogil
@@ -155,7 +152,6 @@ cdef class Growth(ColumnLists):
     cdef void push_task(self, Task task) noexcept nogil
     cdef bint take_task(self) noexcept nogil
     cdef void open_task(self, Tree* tree) noexcept nogil
-    cdef bint read_targets(self) noexcept nogil
     cdef void leave(self, Tree* tree) noexcept nogil
     cdef void set_leaf(self, Tree* tree, const Task* task, const Segment* segments) noexcept nogil
     cdef bint is_final(self, int n, int n_segments, int depth) noexcept nogil

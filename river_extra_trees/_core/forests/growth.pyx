@@ -107,25 +107,33 @@ cdef class Growth(ColumnLists):
         layout.n_samples, layout.n_offered = self.room(), self.n_offered
         layout.n_values, layout.n_classes = self.n_values, self.n_classes
         layout.is_wide, layout.is_sparse = self.is_wide, self.is_sparse
+        layout.min_samples_leaf = self.min_samples_leaf
         layout.has_nominal, layout.has_class_counts = self.has_nominal, self.has_class_counts
         if memcmp(&layout, &self.layout, sizeof(Layout)) != 0:
             self.layout.n_samples = 0
-            bytes = self.lay_out()
+            bytes = self.lay_out(self.room())
             if bytes > self.block_bytes:
                 self.release()
                 self.block = <char*>resized(NULL, bytes, 1)
                 self.block_bytes = bytes
-                self.lay_out()
+                self.lay_out(self.room())
             self.layout = layout
         # All new pairs, and a root if there is none.
         return reserve_pairs(tree, kind, (tree.n_used == 0)
                              + n_samples // max(1, self.min_samples_leaf))
 
-    cdef size_t lay_out(self) except 0 nogil:
-        """Divide the block for `n_samples` rows of `lanes.size` bytes; return its size in bytes."""
+    cdef size_t lay_out(self, size_t most_values) except 0 nogil:
+        """Divide the block for `n_samples` rows of `lanes.size` bytes; return its size in bytes.
+
+        A nominal column has at most so many values in a node.
+        """
         cdef size_t begin = <size_t>self.block, end = begin, n = self.room()
         cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
         cdef size_t n_slow = 0 if self.is_fast else n
+        cdef size_t n_tasks = n // (2 * max(1, self.min_samples_leaf)) + 2
+        cdef size_t n_nominal = most_values if self.has_nominal else 0
+        # Of few classes and values; see `count_values`.
+        cdef size_t n_counts = 0 if n_numbers else min(2 * n, product(n_nominal, self.n_classes))
         # Lanes for the columns, and some to fill the last unit of each kind.
         cdef size_t n_columns = 0 if self.is_wide else self.n_offered
         cdef size_t n_lanes = 0 if self.is_wide else n_columns + 15 + 3 + 3
@@ -133,7 +141,6 @@ cdef class Growth(ColumnLists):
         cdef int i
         self.n_words = <int>(n_lanes + 63) // 64
         cdef size_t n_values = n if self.is_sparse and self.has_nominal else 0
-        self.node_values.lay_out(&end, n if self.has_nominal else 0)
         self.links = <Link*>carve(&end, self.n_values + self.most_lists(), sizeof(Link))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
         self.weights_of = <double*>carve(&end, n_values, sizeof(double))
@@ -156,7 +163,7 @@ cdef class Growth(ColumnLists):
         self.scores = <float*>carve(&end, n_lanes, sizeof(float))
         self.varying = <int*>carve(&end, n_lanes, sizeof(int))
         self.segments = <Segment*>carve(
-            &end, n // 2 + 3 if n_numbers else n + self.n_classes, sizeof(Segment))
+            &end, n_tasks + 1 if n_numbers else n + self.n_classes, sizeof(Segment))
         self.left_segments = <Segment*>carve(&end, self.n_classes, sizeof(Segment))
         self.lefts = <int*>carve(&end, self.n_classes, sizeof(int))
         self.class_counts = <int*>carve(&end, self.n_classes, sizeof(int))
@@ -165,19 +172,20 @@ cdef class Growth(ColumnLists):
         self.order = <int*>carve(&end, n_numbers, sizeof(int))
         self.whole_targets = <int*>carve(&end, n_numbers, sizeof(int))
         self.spare = <int*>carve(&end, n + 1, sizeof(int))
-        self.node_values.lay_out_ints(&end, n if self.has_nominal else 0)
         self.lay_out_lists(&end, n)
         for i in range(2):
             self.items[i] = <int*>carve(&end, n if self.has_items else 0, sizeof(int))
         # What follows is not in use yet when `trim` divides the block anew.
         carve(&end, (0 - end) % sizeof(double), 1)
+        self.node_values.lay_out(&end, n_nominal)
         self.weights = <double*>carve(&end, n_slow, sizeof(double))
         self.values = <double*>carve(&end, n_numbers if self.is_fast else n, sizeof(double))
         self.targets = <double*>carve(&end, n_numbers if n_slow else 0, sizeof(double))
         # At most one of two children is below the top of the stack, and it has at least 2 samples.
         self.task_size = sizeof(Task) if self.is_wide else (
             <char*>&self.task.n_active - <char*>&self.task)
-        self.tasks = <char*>carve(&end, n // 2 + 2, self.task_size)
+        self.tasks = <char*>carve(&end, n_tasks, self.task_size)
+        self.node_values.lay_out_ints(&end, n_nominal, n_counts)
         self.codes = <int*>carve(&end, n_slow, sizeof(int))
         self.sides = <uint8_t*>carve(&end, n_slow, 1)
         self.thresholds = <uint8_t*>carve(&end, size, 1)
@@ -193,12 +201,12 @@ cdef class Growth(ColumnLists):
         if self.block_bytes < LEAST_TRIM:
             return
         self.is_fast, self.layout.n_samples = self.lanes.n_other == 0, 0
-        bytes = self.lay_out()
+        bytes = self.lay_out(self.most_values)
         memmove(self.rows[1], numbers, self.n_numbered * <size_t>self.n_samples * sizeof(float))
         if bytes + LEAST_TRIM < self.block_bytes:
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
-            self.lay_out()
+            self.lay_out(self.most_values)
 
     cdef size_t n_bytes(self) noexcept nogil:
         """Number of allocated bytes."""
@@ -383,7 +391,7 @@ cdef class Growth(ColumnLists):
             self.push_task(self.task)
         else:
             self.find_runs()
-            self.phase, self.at, self.n_numbered = MEASURE, 0, 0
+            self.phase, self.at, self.n_numbered, self.most_values = MEASURE, 0, 0, 0
 
     cdef void list_next(self) noexcept nogil:
         """Count the entries of a row, or link them; at the end, close the lists."""
@@ -438,37 +446,6 @@ cdef class Growth(ColumnLists):
         if self.is_wide:
             self.open_lists()
         self.phase = VISIT if self.is_wide else DRAW
-
-    cdef bint read_targets(self) noexcept nogil:
-        """Compute the whole targets of the task; return whether they differ."""
-        cdef int i, n = self.task.n, bits = BITS_OF_SUM, sum_of_whole = 0
-        cdef const int* items = self.own_items()
-        cdef const double* numbers = self.numbers
-        cdef double* own = self.values              # no column is read yet
-        cdef int* whole = self.whole_targets
-        cdef double low = INFINITY, high = -INFINITY, total = 0.0, weights = n
-        cdef double number, weight, center, grain
-        for i in range(n):
-            own[i] = number = numbers[items[i]]
-            low, high = min(low, number), max(high, number)
-            total += number
-        if low == high:
-            return False
-        if not self.is_plain:
-            total = weights = 0.0
-            for i in range(n):
-                weight = self.weight(items[i])
-                total += weight * own[i]
-                weights += weight
-        self.center = center = total / weights
-        while 1 << (BITS_OF_SUM - bits) < n:
-            bits -= 1
-        self.grain = grain = power_below(max(center - low, high - center)) * (1 << bits)
-        for i in range(n):
-            whole[i] = <int>((own[i] - center) * grain)
-            sum_of_whole += whole[i]
-        self.total = sum_of_whole
-        return True
 
     cdef void leave(self, Tree* tree) noexcept nogil:
         """Let the leaf of the task learn its samples: it is not split."""
@@ -690,7 +667,8 @@ cdef class Growth(ColumnLists):
         cdef int i, s, is_left
         cdef Test test
         if split.nominal == VALUES:
-            self.number_values(self.task.n)
+            self.number_lane(self.lane)
+            self.node_values.name(self.spare, self.values)
             self.order_values()
             if not self.name_values(&split):
                 self.leave(tree)    # without memory it stays a leaf

@@ -82,7 +82,8 @@ cdef class LaneRows:
     cdef int* columns                   # those that were offered
     cdef int n_offered
     cdef bint has_nominal               # whether one of these is nominal
-    cdef int n_numbered                 # of these, whose values have numbers
+    cdef int n_numbered                 # of these, whose values have numbers, ...
+    cdef int most_values                # ... of a column at most so many
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
     cdef double* evidence               # that a column tells something, see `candidates`
     cdef int* list_of                   # in `column_lists`: number in `columns`, then of its

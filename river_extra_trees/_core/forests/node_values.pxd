@@ -33,11 +33,12 @@ cdef class NodeValues:
     cdef uint64_t mask, factor      # of the hashes
     cdef int shift
 
-    cdef int lay_out(self, size_t* end, size_t n_samples) except -1 nogil
-    cdef int lay_out_ints(self, size_t* end, size_t n_samples) except -1 nogil
+    cdef int lay_out(self, size_t* end, size_t most_values) except -1 nogil
+    cdef int lay_out_ints(self, size_t* end, size_t most_values, size_t n_counts) except -1 nogil
     cdef void begin(self, int n, uint64_t salt) noexcept nogil
     cdef void number(self, const double* values, int n, int* found) noexcept nogil
     cdef void number_rows(self, const uint8_t* lane, size_t size, int n, int* found) noexcept nogil
+    cdef void name(self, const int* numbers, const double* values) noexcept nogil
     cdef int add_value(self, double code) noexcept nogil
     cdef void count(self, const int* numbers, const Segment* segments,
                     int n_segments) noexcept nogil

@@ -16,18 +16,18 @@ from .lane_rows cimport float_at
 cdef class NodeValues:
     """Numbers the values of a node, and finds their splits, in the memory of a growth."""
 
-    cdef int lay_out(self, size_t* end, size_t n_samples) except -1 nogil:
-        """Take the memory of the doubles for nodes of so many samples."""
-        self.codes = <double*>carve(end, n_samples, sizeof(double))
-        self.weights = <double*>carve(end, n_samples, sizeof(double))
-        self.totals = <double*>carve(end, n_samples, sizeof(double))
+    cdef int lay_out(self, size_t* end, size_t most_values) except -1 nogil:
+        """Take the memory of the doubles for nodes of so many values."""
+        self.codes = <double*>carve(end, most_values, sizeof(double))
+        self.weights = <double*>carve(end, most_values, sizeof(double))
+        self.totals = <double*>carve(end, most_values, sizeof(double))
         return 0
 
-    cdef int lay_out_ints(self, size_t* end, size_t n_samples) except -1 nogil:
-        """Take the memory of the integers."""
-        self.sizes = <int*>carve(end, n_samples, sizeof(int))
-        self.table = <int*>carve(end, product(4, n_samples), sizeof(int))
-        self.counts = <int*>carve(end, product(2, n_samples), sizeof(int))
+    cdef int lay_out_ints(self, size_t* end, size_t most_values, size_t n_counts) except -1 nogil:
+        """Take the memory of the integers; values are hashed for as many samples at most."""
+        self.sizes = <int*>carve(end, most_values, sizeof(int))
+        self.table = <int*>carve(end, product(4, most_values), sizeof(int))
+        self.counts = <int*>carve(end, n_counts, sizeof(int))
         return 0
 
     cdef void begin(self, int n, uint64_t salt) noexcept nogil:
@@ -87,6 +87,13 @@ cdef class NodeValues:
             sizes[k] += 1
             found[i] = k
         self.n_values, self.n_samples, self.missing = n_values, n, missing
+
+    cdef void name(self, const int* numbers, const double* values) noexcept nogil:
+        """Replace the numbers in the growth, which `number_rows` has left, by the values."""
+        cdef int i
+        for i in range(self.n_samples):
+            if numbers[i] != self.missing:
+                self.codes[numbers[i]] = values[i]
 
     cdef inline int add_value(self, double code) noexcept nogil:
         """Give a value the next number."""

@@ -23,6 +23,10 @@ from the first late label on.
 The rows of a frame are asked in any order, by several threads: `open` makes places for all of them,
 `put` fills one.
 
+The leaves of the trees that a single row reached are kept, too: when its label comes, it walks on
+from there, in the trees that are still the same. They are not saved: each walk finds the leaf that
+a walk from the root finds.
+
 A question waits until MOST others were kept after it, or fewer if their answers would take more
 than MOST_NUMBERS numbers. Those that are never answered therefore cost a fixed memory.
 
@@ -37,6 +41,9 @@ and regressions of the last labels or targets learn nothing from it.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..parts cimport Part
+
+cdef enum:
+    N_LISTS = 1 << 10
 
 cdef struct Pace:
     double step                 # factor of learning rates
@@ -53,14 +60,21 @@ cdef class Questions(Part):
     cdef int first, end                 # places of the questions that may wait: first ... end - 1
     cdef uint64_t* rows                 # per place: hash of the row
     cdef int64_t* moments               # number of samples learned before it; -1: it is answered
+    cdef int[N_LISTS] latest            # lists of places, by hash: the latest place, or -1 ...
+    cdef int* earlier                   # ... and per place the one before in its list
+    cdef int n_listed                   # places before are in the lists; 0: these are not valid
     cdef double* answers                # answers[place * width + ...]
+    cdef int n_leaves                   # number of leaves of a question
+    cdef int* leaves                    # leaves[place * n_leaves + tree]; the first is -1: unknown
+    cdef int taken                      # place of the question that was taken last ...
+    cdef int64_t taken_at               # ... and its moment
     cdef int capacity                   # number of places
     cdef int* freed                     # per column: how often it was freed
     cdef int n_columns                  # others have never been
 
     cdef int most(self, int width) noexcept nogil
-    cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
-                  int width) except -1 nogil
+    cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer, int width,
+                  const int* leaves) except -1 nogil
     cdef void note(self, Py_ssize_t n, int64_t n_seen) noexcept nogil
     cdef int open(self, int n, int width) except -1 nogil
     cdef void put(self, int place, uint64_t row, int64_t n_seen,
@@ -69,7 +83,10 @@ cdef class Questions(Part):
     cdef int reserve(self, int capacity) except -1 nogil
     cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known,
                       bint* is_found) noexcept nogil
+    cdef void list_rows(self) noexcept nogil
     cdef void take_first(self, int64_t n_seen, bint is_known) noexcept nogil
+    cdef const int* leaves_taken(self) noexcept nogil
+    cdef int keep_leaves(self, int n) except -1
     cdef void forget(self) noexcept nogil
     cdef int reserve_columns(self, int n_columns) except -1
     cdef void forget_columns(self, const uint8_t* held) noexcept

@@ -40,10 +40,10 @@ cdef class Questions(Part):
 
     cdef int most(self, int width) noexcept nogil:
         """The largest number of questions that wait."""
-        return min(<int>MOST, <int>MOST_NUMBERS // max(1, width))
+        return min(<int>MOST, <int>MOST_NUMBERS // max(1, width + self.n_leaves // 2))
 
-    cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
-                  int width) except -1 nogil:
+    cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer, int width,
+                  const int* leaves) except -1 nogil:
         """Keep a question, unless it is the last one again and nothing was learned since."""
         self.note(1, n_seen)
         if n_seen == 0 or self.is_closed or row == 0 or self.most(width) == 0:
@@ -52,6 +52,8 @@ cdef class Questions(Part):
                 and self.moments[self.end - 1] == n_seen):
             return 0
         self.put(self.open(1, width), row, n_seen, answer)
+        memcpy(self.leaves + <Py_ssize_t>(self.end - 1) * self.n_leaves, leaves,
+               self.n_leaves * sizeof(int))
         return 0
 
     cdef void note(self, Py_ssize_t n, int64_t n_seen) noexcept nogil:
@@ -69,7 +71,7 @@ cdef class Questions(Part):
             self.width, self.capacity = width, 0
         for _ in range(n):
             self.make_room()
-            self.moments[self.end] = -1
+            self.moments[self.end] = self.leaves[<Py_ssize_t>self.end * self.n_leaves] = -1
             self.end += 1
         return self.end - n
 
@@ -94,16 +96,34 @@ cdef class Questions(Part):
         memmove(self.moments, self.moments + self.first, n * sizeof(int64_t))
         memmove(self.answers, self.answers + <Py_ssize_t>self.first * self.width,
                 n * <size_t>self.width * sizeof(double))
-        self.first, self.end = 0, n
+        memmove(self.leaves, self.leaves + <Py_ssize_t>self.first * self.n_leaves,
+                n * <size_t>self.n_leaves * sizeof(int))
+        self.first, self.end, self.n_listed = 0, n, 0
         return 0
 
     cdef int reserve(self, int capacity) except -1 nogil:
         """Allocate so many places, more than there are."""
         self.resize(&self.rows, capacity, sizeof(uint64_t))
         self.resize(&self.moments, capacity, sizeof(int64_t))
+        self.resize(&self.earlier, capacity, sizeof(int))
         self.resize(&self.answers, product(capacity, self.width), sizeof(double))
+        self.resize(&self.leaves, product(capacity, max(1, self.n_leaves)), sizeof(int))
         self.capacity = capacity
         return 0
+
+    cdef int keep_leaves(self, int n) except -1:
+        """Keep n leaves of each question; those of the ones that wait are not known."""
+        cdef int place
+        self.n_leaves = n
+        self.resize(&self.leaves, product(self.capacity, n), sizeof(int))
+        for place in range(self.end):
+            self.leaves[<Py_ssize_t>place * n] = -1
+        return 0
+
+    cdef const int* leaves_taken(self) noexcept nogil:
+        """The leaves of the question that was taken last; NULL if they are not known."""
+        cdef const int* leaves = self.leaves + <Py_ssize_t>self.taken * self.n_leaves
+        return leaves if leaves[0] >= 0 else NULL
 
     cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known,
                       bint* is_found) noexcept nogil:
@@ -116,22 +136,37 @@ cdef class Questions(Part):
         """
         cdef int place, found = -1
         cdef double distance, nearest = 0.0
-        for place in range(self.first, self.end):
+        self.list_rows()
+        place = self.latest[row % N_LISTS]
+        while place >= self.first:
             if self.rows[place] == row and self.moments[place] >= 0:
                 distance = fabs(<double>(n_seen - self.moments[place]) - self.delay)
-                if found < 0 or distance < nearest:
+                if found < 0 or distance <= nearest:
                     found, nearest = place, distance
+            place = self.earlier[place]
         is_found[0] = found >= 0
         if found < 0:
             self.take_first(n_seen, is_known and row != 0)
             return NULL
         self.delay += (<double>(n_seen - self.moments[found]) - self.delay) / MEMORY
-        place, n_seen = found, n_seen - self.moments[found]
+        self.taken, self.taken_at = found, self.moments[found]
         self.n_first, self.asked_at = 0, -1
         self.moments[found] = -1
         while self.waits() and self.moments[self.first] < 0:
             self.first += 1
-        return self.answers + <Py_ssize_t>place * self.width if n_seen > 0 else NULL
+        return self.answers + <Py_ssize_t>found * self.width if self.taken_at < n_seen else NULL
+
+    cdef void list_rows(self) noexcept nogil:
+        """Put the questions that were kept since into the lists of places."""
+        cdef int place, k
+        if self.n_listed == 0:
+            for k in range(N_LISTS):
+                self.latest[k] = -1
+        for place in range(max(self.n_listed, self.first), self.end):
+            if self.moments[place] >= 0:
+                k = <int>(self.rows[place] % N_LISTS)
+                self.earlier[place], self.latest[k] = self.latest[k], place
+        self.n_listed = self.end
 
     cdef void take_first(self, int64_t n_seen, bint is_known) noexcept nogil:
         """Follow the delay of a question that was asked before anything was learned."""
@@ -145,7 +180,7 @@ cdef class Questions(Part):
 
     cdef void forget(self) noexcept nogil:
         """Forget all questions."""
-        self.first = self.end = 0
+        self.first = self.end = self.n_listed = 0
 
     cdef int reserve_columns(self, int n_columns) except -1:
         """Allocate memory for `forget_columns`."""

@@ -14,8 +14,8 @@ from ..tree cimport (
     reserve_cells, reserve_pairs, reserve_samples, shrink, split_leaf, trim,
 )
 from .buffer cimport is_missing
-from .candidates cimport Side
-from .growth cimport BITS_OF_SUM, Growth, are_few
+from .candidates cimport BITS_OF_SUM, Side
+from .growth cimport Growth, are_few
 from .lane_rows cimport MOST_COLUMNS
 from .model_trees cimport LinearModels, remainder, walk
 

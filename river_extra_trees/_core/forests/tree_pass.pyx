@@ -221,19 +221,19 @@ cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nog
     It has reached its leaves already.
     """
     cdef int tree, size = forest.batch_size, first = group.first, stop = first + group.n
-    cdef double slope = 0.0
     cdef int next_split = first + (rows.at + 1 + size - first % size) % size
     cdef double target = 0.0
     if not rows.is_answered:
         for tree in range(first, stop):
             if forest.regression:
-                rows.slopes[tree] = slope = (<LinearModels>forest.models_of(tree)).at_row(
-                    rows.leaves[tree], rows.values, forest.schema.n_columns)
-            answer(forest, rows, group, g, tree, rows.leaves + tree, &slope, 0, 1)
+                find_slope(forest, rows, tree)
+            answer(forest, rows, group, g, tree, rows.leaves + tree, rows.slopes + tree, 0, 1)
         return 0
     for tree in range(first, stop):
         target = rows.targets[0]
         if forest.regression:
+            if rows.asked != NULL:
+                find_slope(forest, rows, tree)
             target = remainder(target, rows.slopes[tree])
         learn_row(forest, tree, rows.leaves[tree], rows.at, target, rows.weights[0])
         if tree == next_split or group.n_ready:
@@ -242,6 +242,12 @@ cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nog
         if tree == next_split:
             next_split += size
     return 0
+
+
+cdef inline void find_slope(ExtraTrees forest, Pass* rows, int tree) noexcept nogil:
+    """Compute the term of the linear model in the leaf that the one row reaches."""
+    rows.slopes[tree] = (<LinearModels>forest.models_of(tree)).at_row(
+        rows.leaves[tree], rows.values, forest.schema.n_columns)
 
 
 cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
@@ -360,7 +366,7 @@ cdef int do_logistic(ExtraTrees forest, Pass* rows) except -1 nogil:
         return 0
     for i in range(rows.n):
         row, shares = row_of(rows, i, rows.row), rows.logistic + i * rows.width
-        if not rows.is_answered:
+        if not rows.is_answered or rows.asked != NULL:
             forest.logistic.answer(
                 row, rows.columns, rows.n_columns, forest.schema, shares, rows.width)
         if is_learned(rows, i):
@@ -433,8 +439,9 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
                     forest.buffer.n_seen, rows.mixed)
         if is_learned(rows, i):
             forest.n_row = -1       # its predictions are those of other weights
-            forest.learn_weights(rows.values + i, rows.stride, rows.columns, rows.n_columns, n_seen,
-                                 answers, rows.mixed, rows.targets[i], width)
+            if not rows.is_answered:        # one row has it from the beginning
+                rows.asked = forest.take(rows, i, n_seen)
+            forest.learn_weights(rows, i, answers)
             n_seen += 1
 
 

@@ -1,6 +1,7 @@
 """Growth on what its fast passes treat apart, node for node against the naive one."""
 
 import copy
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import river_extra_trees as ret
 from tests.naive.cart import Rules, Sample
 from tests.tools.estimators import CLASSES, frozen
+from tests.tools.growing import CODES
 from tests.tools.growths import stepped
 from tests.tools.naive_forests import assert_same_trees, both, learn
 
@@ -184,6 +186,19 @@ def test_parts_of_the_memory_are_aligned(n_columns: int, n_classes: int) -> None
     samples = [Sample((float(i),) * n_columns, float(i % n_classes)) for i in range(5)]
     offsets = stepped(samples, Rules("gini"), 5, 1).offsets()
     assert not any(offsets.values()), offsets
+
+
+@pytest.mark.parametrize("criterion", ["gini", "variance"])
+def test_memory_for_the_values_that_there_are(criterion: str) -> None:
+    """A nominal column of three values takes hardly more than numbers of which one is missing."""
+    n, found = 2000, []
+    for nominal in (frozenset({0}), frozenset[int]()):
+        values = [CODES[i % 3] for i in range(n - 1)] + [math.nan]
+        samples = [Sample((value, i / 7), float(i % 2)) for i, value in enumerate(values)]
+        growth = stepped(samples, Rules(criterion, nominal), n, 2)
+        assert growth.node()
+        found.append(growth.n_bytes())
+    assert found[0] - found[1] < 10 * n  # bytes
 
 
 def check(

@@ -271,7 +271,7 @@ def test_questions_without_labels_take_a_fixed_memory(task: str) -> None:
         core.predict_number({"a": i}) if task == "regression" else core.predict_label({"a": i})
         if i >= 10_000:
             sizes.append(core.questions.__sizeof__())
-    assert max(sizes) == min(sizes) < 2_000_000
+    assert max(sizes) == min(sizes) < 2_500_000
     state = core.questions.state()
     assert len(state["rows"]) == 4096
     assert state["ages"].tolist() == list(range(4095, -1, -1))
