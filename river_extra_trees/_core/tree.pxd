@@ -126,7 +126,7 @@ cdef int allocate_cells(Tree* tree, Py_ssize_t n) except -1 nogil
 cdef int copy_tree(Tree* to, const Tree* tree, const Kind* kind) except -1 nogil
 cdef void trim(Tree* tree, const Kind* kind, int n_pairs) noexcept nogil
 cdef ValueSet* give_set(Tree* tree, int node, int n, bint others_left) except NULL nogil
-cdef void replace_set(Tree* tree, int node, ValueSet* values) noexcept nogil
+cdef int move_value(Tree* tree, int node, double code) except -1 nogil
 cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil
 
 
@@ -152,6 +152,7 @@ cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexc
 cdef void send_missing(Tree* tree, int node, bint left) noexcept nogil
 cdef int shrink(Tree* tree, int max_nodes) except -1 nogil
 cdef void hold_splits(const Tree* tree, uint8_t* held) noexcept nogil
+cdef void hold_sets(const Tree* tree, uint8_t* held) noexcept nogil
 
 
 cdef inline bint is_leaf(const Node* node) noexcept nogil:

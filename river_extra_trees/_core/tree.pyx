@@ -8,7 +8,9 @@ from libc.string cimport memcpy, memmove, memset
 from .table cimport LONG_AHEAD
 from .allocation cimport enough, free, raise_memory_error, resized, trimmed
 from .moments cimport join_moments
-from .value_sets cimport bytes_of, codes_of, new_values, threshold_of
+from .value_sets cimport (
+    bytes_of, codes_of, new_values, place_in, threshold_of, trimmed_values,
+)
 
 # --- Memory ---------------------------------------------------------------------------------------
 
@@ -173,8 +175,7 @@ cdef int copy_sets(Tree* tree, const Tree* source) except -1 nogil:
     for i in range(tree.n_used):
         if source.nodes[i].nominal == VALUES:
             values = values_at(source.nodes[i].threshold)
-            memcpy(codes_of(give_set(tree, i, values.n, values.others_left)), codes_of(values),
-                   values.n * sizeof(double))
+            memcpy(give_set(tree, i, values.n, values.others_left), values, bytes_of(values.n))
     return 0
 
 
@@ -188,11 +189,22 @@ cdef ValueSet* give_set(Tree* tree, int node, int n, bint others_left) except NU
     return values
 
 
-cdef void replace_set(Tree* tree, int node, ValueSet* values) noexcept nogil:
-    """Give a split by a set of values another one."""
-    free_set(tree, node)
+cdef int move_value(Tree* tree, int node, double code) except -1 nogil:
+    """Send a value to the other side of a split by a set of values."""
+    cdef ValueSet* values = values_at(tree.nodes[node].threshold)
+    cdef int place = place_in(values, code), n = values.n
+    if place < n and codes_of(values)[place] == code:
+        memmove(codes_of(values) + place, codes_of(values) + place + 1,
+                (n - place - 1) * sizeof(double))
+        values = trimmed_values(values, n - 1)
+    else:
+        values = <ValueSet*>resized(values, 1, bytes_of(n + 1))
+        memmove(codes_of(values) + place + 1, codes_of(values) + place,
+                (n - place) * sizeof(double))
+        codes_of(values)[place], values.n = code, n + 1
+    tree.set_bytes += bytes_of(values.n) - bytes_of(n)
     tree.nodes[node].threshold = threshold_of(values)
-    tree.set_bytes += bytes_of(values.n)
+    return 0
 
 
 cdef void free_set(Tree* tree, int node) noexcept nogil:
@@ -342,6 +354,14 @@ cdef void hold_splits(const Tree* tree, uint8_t* held) noexcept nogil:
     cdef int node
     for node in range(tree.n_used):
         if not is_leaf(&tree.nodes[node]):
+            held[tree.nodes[node].feature] = True
+
+
+cdef void hold_sets(const Tree* tree, uint8_t* held) noexcept nogil:
+    """Mark the columns whose values sets divide."""
+    cdef int node
+    for node in range(tree.n_used if tree.set_bytes else 0):
+        if tree.nodes[node].nominal == VALUES:
             held[tree.nodes[node].feature] = True
 
 
@@ -733,14 +753,22 @@ cdef void mark_in_leaves(const Tree* tree, uint8_t* met) noexcept nogil:
             cell = tree.cells[cell].next
 
 
+cdef inline void forget_border(ValueSet* values, const uint8_t* gone) noexcept nogil:
+    """Forget the border between shares of a marked class."""
+    if gone[values.label]:
+        values.border = NAN
+
+
 cdef void forget_in_leaves(Tree* tree, const uint8_t* gone) noexcept nogil:
-    """Let all leaves forget the marked classes; a leaf may be empty then."""
+    """Let a tree forget the marked classes; a leaf may be empty then."""
     cdef int node, cell, next
     cdef bint found
     cdef double weight
     forget_subtotals(tree)
     for node in range(tree.n_used):
         if not is_leaf(&tree.nodes[node]) or tree.nodes[node].feature == UNUSED:
+            if tree.nodes[node].nominal == VALUES:
+                forget_border(values_at(tree.nodes[node].threshold), gone)
             continue
         if tree.nodes[node].left >= 0:
             if gone[tree.nodes[node].left]:

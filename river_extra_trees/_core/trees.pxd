@@ -26,7 +26,7 @@ cdef class Trees(Part):
     cdef void mark_classes(self, uint8_t* met) noexcept nogil
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef void remove(self, int tree) noexcept nogil
-    cdef list list_sets(self)
+    cdef dict fields_of_all_sets(self)
     cdef int fill_sets(self, nominal, dict fields) except -1
     cdef list below(self, const Tree* tree, int node)
     cdef dict views_of(self, const Tree* tree)

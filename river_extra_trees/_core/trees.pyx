@@ -257,9 +257,12 @@ cdef class Trees(Part):
         "cell_weights": ("numbers", "cells", {"least": 0.0, "most": LARGEST_FLOAT}),
         "cell_codes": ("whole_numbers", np.int32, "cells", {"most": MAX_CLASSES}),
         "next_cells": ("whole_numbers", np.int32, "cells", {"least": -1, "most": LARGEST_CELLS}),
-        # Of the sets of values, by node: the codes of all; of each their number, and others_left.
+        # Of the sets of values, by node: the codes of all; of each their number, and others_left;
+        # its prior and its border; and its label.
         "set_codes": ("array", np.float64, None), "set_sizes": ("array", np.int32, "sets"),
         "set_others": ("whole_numbers", np.uint8, "sets", {"most": 1}),
+        "set_borders": ("array", np.float64, None, 2),
+        "set_labels": ("whole_numbers", np.int32, "sets", {"most": MAX_CLASSES}),
     }
     # Of one tree of one empty leaf.
     DEFAULTS = {
@@ -272,6 +275,7 @@ cdef class Trees(Part):
         "cell_weights": np.empty(0), "cell_codes": np.empty(0, np.int32),
         "next_cells": np.empty(0, np.int32), "set_codes": np.empty(0),
         "set_sizes": np.empty(0, np.int32), "set_others": np.empty(0, np.uint8),
+        "set_borders": np.empty((0, 2)), "set_labels": np.empty(0, np.int32),
     }
 
     cdef dict fields(self):
@@ -288,21 +292,24 @@ cdef class Trees(Part):
         arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         arrays["threshold"][arrays["nominal"] == VALUES] = 0.0
         return {**self.kind, "n_values": self.n_values, "counts": counts, **arrays,
-                **fields_of_sets(self.list_sets())}
+                **self.fields_of_all_sets()}
 
-    cdef list list_sets(self):
-        """(codes, others_left) of each set of values, by tree and node."""
+    cdef dict fields_of_all_sets(self):
+        """The sets of values, by tree and node."""
         cdef int tree, i
         cdef const Tree* this
         cdef const ValueSet* values
-        cdef list found = []
+        cdef list found = [], borders = [], labels = []
         for tree in range(self.n_trees):
             this = &self.trees[tree]
             for i in range(this.n_used if this.set_bytes else 0):
                 if this.nodes[i].nominal == VALUES:
                     values = values_at(this.nodes[i].threshold)
                     found.append((view(codes_of(values), "f8", (values.n,)), values.others_left))
-        return found
+                    borders.append((values.prior, values.border))
+                    labels.append(values.label)
+        return {**fields_of_sets(found), "set_borders": np.array(borders).reshape(-1, 2),
+                "set_labels": np.array(labels, np.int32)}
 
     cdef dict views_of(self, const Tree* tree):
         """The arrays of a tree; those that its kind does not have are empty."""
@@ -364,12 +371,18 @@ cdef class Trees(Part):
         cdef ValueSet* values
         sets = sets_in(fields, "Trees")
         owners = np.flatnonzero((nominal == VALUES) & (fields["turns"] > 0))
-        require(len(owners) == len(sets), "Trees: a set of values is missing")
+        require(len(owners) == len(sets) == len(fields["set_borders"]),
+                "Trees: a set of values is missing")
+        require(not np.any(fields["set_labels"] >= self.n_values),
+                "Trees: a set of values has an unknown label")
         ends = fields["counts"][:, N_USED].cumsum()
         of_trees = np.searchsorted(ends, owners, "right")
         owners -= (ends - fields["counts"][:, N_USED])[of_trees]
-        for tree, i, (codes, others_left) in zip(of_trees, owners, sets):
+        for tree, i, (codes, others_left), (prior, border), label in zip(
+                of_trees, owners, sets, fields["set_borders"].tolist(),
+                fields["set_labels"].tolist()):
             values = give_set(&self.trees[tree], i, <int>len(codes), others_left)
+            values.prior, values.border, values.label = prior, border, label
             view(codes_of(values), "f8", codes.shape)[...] = codes
         return 0
 

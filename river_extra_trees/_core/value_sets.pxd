@@ -11,10 +11,12 @@ are, and a value of one sample goes with the mean. A cut counts only if the targ
 smaller, because without its own target a sample tends to the other side.
 
 A split stores the codes of the values of the node on its lighter side; all others go to the heavier
-one.
+one. Trees that grow on batches store the border, too: so a value that the growth has not met can go
+to the side for which its first samples speak (`cart/value_history`). A cut of the order by all
+classes has no border, because what a class counts is not stored.
 """
 
-from libc.stdint cimport int64_t
+from libc.math cimport NAN
 from libc.string cimport memcpy
 
 from .allocation cimport free, malloc, trimmed
@@ -32,8 +34,10 @@ cdef enum Grower:           # how a growth finds the split of a nominal column:
 cdef struct ValueSet:       # the codes follow, ascending
     int n
     int n_owners            # in `SharedTrees`: how many nodes and proposals have it
-    int64_t others_left     # where values go that are not among the codes; these go to the other.
-                            #   A word, so that the codes are aligned as doubles
+    int others_left         # where values go that are not among the codes; these go to the other
+    int label               # whose share is the mean target of a value; in a regression 0
+    double prior            # as in `Cuts`, of targets that are not centred
+    double border           # values with a smaller mean go left; NaN: it is not stored
 
 cdef struct Cuts:           # of the values of a node
     double prior            # SMOOTH times the mean target of the node
@@ -73,10 +77,11 @@ cdef inline double* codes_of(const ValueSet* values) noexcept nogil:
 
 
 cdef inline ValueSet* new_values(int n, bint others_left) noexcept nogil:
-    """Allocate a set of n values; NULL if memory is short."""
+    """Allocate a set of n values without a border; NULL if memory is short."""
     cdef ValueSet* values = <ValueSet*>malloc(bytes_of(n))
     if values != NULL:
-        values.n, values.others_left = n, others_left
+        values.n, values.others_left, values.label = n, others_left, 0
+        values.prior, values.border = 0.0, NAN
     return values
 
 
@@ -113,8 +118,8 @@ cdef inline double threshold_of(ValueSet* values) noexcept nogil:
     return threshold
 
 
-cdef inline bint values_go_left(const ValueSet* values, double code) noexcept nogil:
-    """Whether a nominal value goes left."""
+cdef inline int place_in(const ValueSet* values, double code) noexcept nogil:
+    """The number of smaller codes in a set."""
     cdef const double* codes = codes_of(values)
     cdef int low = 0, high = values.n, middle
     while low < high:
@@ -123,4 +128,10 @@ cdef inline bint values_go_left(const ValueSet* values, double code) noexcept no
             low = middle + 1
         else:
             high = middle
-    return (low < values.n and codes[low] == code) != values.others_left
+    return low
+
+
+cdef inline bint values_go_left(const ValueSet* values, double code) noexcept nogil:
+    """Whether a nominal value goes left."""
+    cdef int place = place_in(values, code)
+    return (place < values.n and codes_of(values)[place] == code) != values.others_left

@@ -103,6 +103,7 @@ cdef class Window:
     cdef int columns_of(self, int slot, int* columns) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1
     cdef int slot_at(self, int i) noexcept nogil
+    cdef bint has_sorted(self, int column, double value) noexcept nogil
 
     cdef inline double* values_in(self, Py_ssize_t line) noexcept nogil:
         if line >= self.n_long:     # what lies in other slots is of other lines

@@ -569,6 +569,22 @@ cdef class Window:
             return self.by_arrival[i]
         return self.fresh[i - self.n_sorted] if i < self.size else self.free_slots[i - self.size]
 
+    cdef bint has_sorted(self, int column, double value) noexcept nogil:
+        """Whether a sorted sample has a value in a column."""
+        cdef int line = -1 if column >= self.n_columns else self.lines[column]
+        cdef int low = 0, high, middle
+        cdef const int* order
+        if self.n_sorted == 0 or line < 0:
+            return False
+        order, high = self.order_in(line), self.n_ordered[line]
+        while low < high:
+            middle = (low + high) // 2
+            if self.values_in(line)[order[middle]] < value:
+                low = middle + 1
+            else:
+                high = middle
+        return low < self.n_ordered[line] and self.values_in(line)[order[low]] == value
+
     def __sizeof__(self):
         return (object.__sizeof__(self) + block_size(
                     self.capacity, self.n_long, self.column_capacity - self.n_long)

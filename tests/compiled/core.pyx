@@ -15,7 +15,7 @@ from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Met, P
 from river_extra_trees._core.explain cimport Contributions, Explainer, Fork, Visit
 from river_extra_trees._core.forests.extra_trees cimport ExtraTrees, Group
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
-from river_extra_trees._core.forests.lane_rows cimport Lane
+from river_extra_trees._core.forests.lane_rows cimport Lane, float_at
 from river_extra_trees._core.leaps cimport Present, add_present, leap
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
@@ -146,7 +146,7 @@ cdef class Stepped:
             for i in range(self.growth.task.n):
                 at = (self.growth.own_rows() + <size_t>i * self.growth.lanes.size
                       + self.growth.byte_of(lane))
-                values.append(at[0] if this.is_byte else (<const float*>at)[0])
+                values.append(at[0] if this.is_byte else float_at(at))
             found.append((this.column, bool(this.is_byte), this.offset, this.scale, values))
         return found
 

@@ -116,6 +116,14 @@ class Split(NamedTuple):
         return np.where(np.isnan(values), self.missing_left, left)
 
 
+class Border(NamedTuple):
+    """By which means a split has divided the values of a node: smaller ones went left."""
+
+    top: float | None  # the label whose share is the mean, None of numbers
+    prior: float  # the mean of the node
+    mean: float
+
+
 @dataclass
 class Node:
     """A leaf when `split` is None. `samples` are the ones that the node was grown from."""
@@ -125,6 +133,7 @@ class Node:
     split: Split | None = None
     left: Node | None = None
     right: Node | None = None
+    border: Border | None = None  # of a split by a set of values
 
 
 @dataclass(frozen=True)
@@ -208,6 +217,7 @@ class Cart:
     most_features: float = math.inf  # looked at, if one of them splits
     history: Any = None  # a NaiveHistory of samples that the nodes do not have
     listed = LISTED
+    border: Border | None = None  # of the best split
     path: Sequence[tuple[Split, bool]] = ()  # the splits above a node, and where it lies
 
     def __init__(self, rules: Rules) -> None:
@@ -256,8 +266,8 @@ class Cart:
 
     def group_splits(
         self, samples: Sequence[Sample], values: Values, feature: int, all_classes: bool = False
-    ) -> Iterator[tuple[Split, npt.NDArray[np.bool_]]]:
-        """Cuts of the order of many nominal values, and the samples that each sends left.
+    ) -> Iterator[tuple[Split, npt.NDArray[np.bool_], Border | None]]:
+        """Cuts of the order of many nominal values, the samples that each sends left, its border.
 
         A value's place is its mean target, drawn to that of all by one sample of it. So that a
         value is no evidence for its own samples, each is sent to the side on which its value lies
@@ -265,13 +275,13 @@ class Cart:
         """
         mass = np.array([s.mass for s in samples])
         y = np.array([s.y for s in samples])
-        targets, centre = {}, 0.0
+        targets, centre, top = {}, 0.0, None
         if self.rules.criterion == "variance":
             centre = mean(samples)
             y, prior = y - centre, 0.0
         else:
             targets = class_targets(y, mass, all_classes)
-            y = np.array([targets[code] for code in y])
+            y, top = np.array([targets[code] for code in y]), max(targets, key=targets.__getitem__)
             prior = mass @ y / mass.sum()
         past = self.past(feature, targets, centre)
         groups = [(v, values == v) for v in np.unique(values[~np.isnan(values)]).tolist()]
@@ -293,8 +303,10 @@ class Cart:
             if value not in middle and self.reaches(feature, value):
                 middle[value], weights[value] = (total + prior) / (weight + 1.0), weight
 
+        scale = N_CUTS / (high - low)
+
         def interval(x: Any) -> Any:
-            return np.clip(np.floor((x - low) * (N_CUTS / (high - low))), 0, N_CUTS - 1)
+            return np.clip(np.floor((x - low) * scale), 0, N_CUTS - 1)
 
         for cut in range(N_CUTS - 1):
             is_left = {value: bool(interval(x) <= cut) for value, x in middle.items()}
@@ -312,14 +324,15 @@ class Cart:
                 (mass * y)[left].sum() * mass[~left].sum()
                 < (mass * y)[~left].sum() * mass[left].sum()
             ):  # fmt: skip
-                yield split, left
+                border = Border(top, prior + centre, low + (cut + 1) / scale + centre)
+                yield split, left, None if all_classes else border
 
     def past(
         self, feature: int, targets: dict[float, float], centre: float
     ) -> dict[float, tuple[float, float]]:
-        """Per value in a history of many: the sum of its targets, and its weight."""
+        """Per value in the history: the sum of its targets (`group_splits`), and its weight."""
         found = {}
-        for value, labels in self.history.of(feature).items() if self.has_past(feature) else ():
+        for value, labels in {} if self.history is None else self.history.of(feature).items():
             weight = math.fsum(entry[0] for entry in labels.values())
             if self.rules.criterion == "variance":
                 total = labels[0][1] - weight * centre
@@ -341,10 +354,10 @@ class Cart:
         """Whether the values of a feature are ordered, and not each split from the others."""
         if feature not in self.rules.nominal:
             return False
-        return self.has_past(feature) or are_many(values)
+        return self.knows_many(feature) or are_many(values)
 
-    def has_past(self, feature: int) -> bool:
-        """Whether the history tells of the values of a feature: if they are many."""
+    def knows_many(self, feature: int) -> bool:
+        """Whether the history has many values of a feature."""
         return self.history is not None and self.history.n_values(feature) > MANY_VALUES
 
     def has_all_classes(self, samples: Sequence[Sample], values: Values, feature: int) -> bool:
@@ -354,7 +367,7 @@ class Cart:
             and self.rules.criterion != "variance"
             and len(samples) >= LISTED
             and len({s.y for s in samples}) > 2
-            and (len(np.unique(values[~np.isnan(values)])) > 4 or self.has_past(feature))
+            and (len(np.unique(values[~np.isnan(values)])) > 4 or self.knows_many(feature))
         )
 
     def best_split(self, samples: Sequence[Sample]) -> Split | None:
@@ -373,20 +386,19 @@ class Cart:
             elif self.is_ordered(values, feature):
                 found = list(self.group_splits(samples, values, feature))
             else:
-                found = [(s, s.send_left(values)) for s in self.splits_of(values, feature)]
+                found = [(s, s.send_left(values), None) for s in self.splits_of(values, feature)]
             if best_score > perfect and self.has_all_classes(samples, values, feature):
                 found += self.group_splits(samples, values, feature, all_classes=True)
-            splits, weighed = [split for split, _ in found], [left for _, left in found]
-            if splits:
-                is_left = np.array([split.send_left(values) for split in splits])
-                as_weighed = np.array(weighed)
+            if found:
+                is_left = np.array([split.send_left(values) for split, *_ in found])
+                as_weighed = np.array([left for _, left, _ in found])
                 fewest = np.min([side @ copies for side in (
                     is_left, ~is_left, as_weighed, ~as_weighed)], axis=0)  # fmt: skip
                 allowed = np.flatnonzero(fewest >= max(self.rules.min_samples_leaf, 1))
                 sides = (as_weighed[allowed] @ statistics, ~as_weighed[allowed] @ statistics)
                 for i, score in zip(allowed, self.scores(*sides), strict=True):
                     if score < best_score - self.tolerance * scale:
-                        best, best_score = splits[i], float(score)
+                        best_score, (best, _, self.border) = float(score), found[i]
             if best is not None and n_features >= self.most_features:
                 break
         return None if best is None else best.with_missing(samples)
@@ -403,6 +415,7 @@ class Cart:
             node.split = self.best_split(node.samples)
             if node.split is None:
                 continue
+            node.border = self.border
             left, right = sides(node.samples, node.split)
             node.left, node.right = Node(left, node.depth + 1), Node(right, node.depth + 1)
             waiting += [node.right, node.left]

@@ -208,6 +208,8 @@ class NaiveTree:
             self.n_classes = max(self.n_classes, int(sample.y) + 1)
             self.parameters.guess = 1 / self.n_classes
         self.grow_early(self.batch, self.batch)
+        if self.held and not self.published:
+            self.history.send(self.root, sample, self.batch, self.held)
         if len(self.batch) == self.batch_size:
             self.parameters.step(self.losses, self.n_held)
             self.add(self.batch)

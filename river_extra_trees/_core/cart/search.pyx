@@ -8,6 +8,7 @@ from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memcpy, memmove, memset
 
 from ..rng cimport below
+from ..shares cimport first_largest
 from ..sorting cimport sort_slots
 from ..split cimport ENTROPY, GINI, NO_VALUE, VALUES, VARIANCE
 from ..tree cimport reaches
@@ -191,7 +192,7 @@ cdef int count_values(Workspace work, const Task* task, int column) noexcept nog
     cdef const int* ranked = work.ranked_of(column)
     cdef const Entries* past = history_of(work, column)
     cdef int i, n_values = 1
-    if past != NULL:
+    if past != NULL and past.n_values > MANY_VALUES:
         return past.n_values
     for i in range(task.start + 1, task.end - count_missing(work, task, column)):
         n_values += data[ranked[i]] != data[ranked[i - 1]]
@@ -469,12 +470,8 @@ cdef double sum_run(Workspace work, int column, const int* ranked, int i, int j,
 
 
 cdef inline const Entries* history_of(Workspace work, int column) noexcept nogil:
-    """What is known of the values of a column from earlier samples, or NULL if these are few."""
-    cdef const Entries* past
-    if work.history is None:
-        return NULL
-    past = work.history.entries_of(work.name[column])
-    return past if past != NULL and past.n_values > MANY_VALUES else NULL
+    """What is known of the values of a column from earlier samples, or NULL."""
+    return NULL if work.history is None else work.history.entries_of(work.name[column])
 
 
 cdef inline double sum_past(Workspace work, const Entries* past, int* place, double code,
@@ -617,10 +614,11 @@ cdef bint next_value(Workspace work, const Task* task, int column, int present,
 
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil:
     """Make the set of values of a cut that was found; return False if memory is short."""
+    cdef bint all_classes = <int>split.threshold >= N_CUTS
     cdef int column = split.feature, cut = <int>split.threshold % N_CUTS
     cdef const int* ranked = with_missing(work, task, column)
     cdef const Entries* past = history_of(work, column)
-    cdef Cuts cuts = cuts_of(work, task, column, <int>split.threshold >= N_CUTS)
+    cdef Cuts cuts = cuts_of(work, task, column, all_classes)
     cdef int present = task.end - count_missing(work, task, column), n_left = 0, n_right = 0
     cdef int most = present - task.start + (
         past.n if past != NULL and lists_history(work, task) else 0)
@@ -642,12 +640,25 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
         split.missing_left = cut_of(&cuts, smoothed(&cuts, total, weight)) <= cut
         balance += weight if split.missing_left else -weight
     values.others_left = balance >= 0.0
+    if not all_classes:     # else the set would need what each class counts
+        keep_border(work, values, &cuts, cut)
     if values.others_left:
         reverse(codes_of(values) + (most - n_right), n_right)
         memmove(codes_of(values), codes_of(values) + (most - n_right), n_right * sizeof(double))
         n_left = n_right
     split.threshold = threshold_of(trimmed_values(values, n_left))
     return True
+
+
+cdef inline void keep_border(Workspace work, ValueSet* values, const Cuts* cuts,
+                             int cut) noexcept nogil:
+    """Note by which means a cut has divided the values."""
+    values.prior, values.border = cuts.prior, cuts.low + (cut + 1) / cuts.scale
+    if work.criterion == VARIANCE:      # its targets are centred
+        values.prior += SMOOTH * work.mean
+        values.border += work.mean
+    else:
+        values.label = work.labels[first_largest(work.node.counts, work.n_classes)]
 
 
 cdef inline void reverse(double* numbers, int n) noexcept nogil:

@@ -10,13 +10,11 @@ With each sample of a value, its earlier ones fade, so a value remembers some ME
 own, however rare it is. If the entries are too many, the values seen least recently are forgotten.
 A sample of more than MOST_OF_SAMPLE values is not remembered: it would displace what others said.
 
-Sets of values follow the history in a single stream tree (`renew_sets`), which keeps its splits,
-and no other tree mends them. So after each batch, each value that the batch has is sent anew at the
-splits by sets that it reaches: to the side under whose leaves its samples in the history are more
-likely. In a regression this is the side whose mean is nearer to that of the value. Both sides are
-drawn to the whole by SMOOTH samples of it, and so is the mean of a value. If nothing speaks for a
-side, a value stays where it goes. A set forgets the values that the history has forgotten, so its
-size is bounded.
+A value that growths have met seldom goes by its first samples (`send`): with each of them, it is
+sent anew at the splits by sets on the path of the sample, to the side of the border on which its
+mean lies. A growth would send it there, too; the set keeps its border. What counts are its history
+and its latest samples in the batch. A set that becomes large forgets the values that the history
+has forgotten, so its size is bounded.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -24,11 +22,14 @@ from libc.stdint cimport int64_t, uint8_t
 from ..parts cimport Part
 from ..schema cimport Schema
 from ..tree cimport Tree
+from ..value_sets cimport ValueSet
 from ..window cimport Window
 
 cdef enum:
     MEMORY = 16             # samples of a value, see `Window of m samples`
     MOST_ENTRIES = 1 << 14  # of all columns
+    ENOUGH = 8              # samples of a value that stays where a growth has sent it
+    LATEST = 512            # samples of a batch among which those of a value are found
     MOST_OF_SAMPLE = 1 << 10    # nominal values of a sample that is remembered
 
 cdef struct Entry:          # of a value and a label; in a regression, of a value
@@ -51,6 +52,8 @@ cdef class ValueHistory(Part):
     cdef readonly int n         # number of entries ...
     cdef int most               # ... and its bound
     cdef readonly int64_t n_learned     # number of samples
+    cdef Entry* said            # scratch: of one value, per label
+    cdef int n_said, said_capacity
     cdef bint is_changed        # whether it may know other columns than when `find_distinct` asked
 
     cdef int learn(self, Window window, int slot, Schema schema) except -1 nogil
@@ -63,6 +66,12 @@ cdef class ValueHistory(Part):
     cdef int count_after(self, int64_t sample) noexcept nogil
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
+    cdef bint is_well_known(self, int column, double code) noexcept nogil
+    cdef int recall(self, Window window, int column, double code) except -1 nogil
+    cdef int say(self, int label, double weight, double total) except -1 nogil
+    cdef int send(self, Tree* tree, Window window, int slot, int column) except -1 nogil
+    cdef bint is_astray(self, const ValueSet* values, double code) noexcept nogil
+    cdef void limit(self, Tree* tree, int node, double code, const Entries* entries) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1
 
     cdef inline Entries* entries_of(self, int column) noexcept nogil:
@@ -70,9 +79,6 @@ cdef class ValueHistory(Part):
         if column >= self.n_columns or self.columns[column].n == 0:
             return NULL
         return &self.columns[column]
-
-
-cdef int renew_sets(Tree* tree, int n_values, ValueHistory history, int64_t since) except -1
 
 
 cdef inline int place_of(const Entries* entries, double code) noexcept nogil:

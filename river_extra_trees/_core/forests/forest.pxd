@@ -43,12 +43,21 @@ cdef class Forest(WindowEnsemble):
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
     cdef int* reached               # scratch: per tree, the leaf that one row reaches
+    cdef int* divided               # the columns whose values sets divided after the last growth
+    cdef int n_divided
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
                    double fading, object seed) except -1
     # Stores those of n rows that have a positive weight; see `Window.push`.
     cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
                     const double* weights, int* slots) noexcept nogil
+    # Finds the columns that are divided.
+    cdef int find_divided(self) except -1
+    # Sends the values of a stored sample that no growth knows well.
+    cdef int send_values(self, int slot) except -1 nogil
+    cdef bint is_to_send(self, int column, double code) noexcept nogil
+    # Number of rows that were read ahead, from the first on, without such values.
+    cdef int n_without(self, RowReader reader, int n) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
     cdef int next_step(self, int n_early) noexcept nogil

@@ -21,8 +21,8 @@ from ..rng cimport BOOTSTRAP, EARLY, below, rng_for
 from ..schema cimport Labels
 from ..team cimport Team
 from ..tree cimport (
-    add_frequencies, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs, shrink, trim,
-    walk_trees, weight_of,
+    add_frequencies, free_tree, hold_sets, is_leaf, learn, mean_of, plant, reserve_pairs, shrink,
+    trim, walk_trees, weight_of,
 )
 
 from ..state import require
@@ -88,8 +88,54 @@ cdef class Forest(WindowEnsemble):
     cdef int update(self, double target, double weight) except -1 nogil:
         cdef int slot, position = self.n_gathered()
         self.store(self.schema.row, 1, 1, &target, &weight, &slot)
-        return self.learn_rows(self.find_leaves_of_row(), 1, &target, &weight, &slot, 1, position,
-                               self.n_labels())
+        self.learn_rows(self.find_leaves_of_row(), 1, &target, &weight, &slot, 1, position,
+                        self.n_labels())
+        return self.send_values(slot)       # now: trees are judged by their answers before
+
+    cdef int find_divided(self) except -1:
+        cdef bytearray marks = bytearray(self.schema.n_columns)
+        cdef uint8_t* held = marks
+        cdef int tree, column
+        self.n_divided = 0
+        if self.schema.is_numeric() or self.published:
+            return 0
+        for tree in range(self.trees.n_trees):
+            hold_sets(&self.trees.trees[tree], held)
+        self.resize(&self.divided, max(1, marks.count(1)), sizeof(int))
+        for column in range(self.schema.n_columns):
+            if held[column]:
+                self.divided[self.n_divided] = column
+                self.n_divided += 1
+        return 0
+
+    cdef int send_values(self, int slot) except -1 nogil:
+        cdef int k, tree, column
+        if self.n_waiting > 0 or self.n_batches == 0:
+            return 0
+        for k in range(self.n_divided):
+            column = self.divided[k]
+            if not self.is_to_send(column, self.window.value(column, slot)):
+                continue
+            self.history.recall(self.window, column, self.window.value(column, slot))
+            for tree in range(self.trees.n_trees):
+                self.history.send(&self.trees.trees[tree], self.window, slot, column)
+        return 0
+
+    cdef bint is_to_send(self, int column, double code) noexcept nogil:
+        """Whether growths have met a value seldom: by the history, and by stored samples."""
+        return code == code and not self.history.is_well_known(column, code) and (
+            not self.window.has_sorted(column, code))
+
+    cdef int n_without(self, RowReader reader, int n) noexcept nogil:
+        cdef int k, i
+        cdef const double* values
+        for k in range(self.n_divided if self.n_waiting == 0 and self.n_batches > 0 else 0):
+            values = reader.ahead.values + self.divided[k] * reader.ahead.stride
+            for i in range(n):
+                if self.is_to_send(self.divided[k], values[i]):
+                    n = i
+                    break
+        return n
 
     cdef int learn_rows(self, const int* leaves, Py_ssize_t spacing, const double* targets,
                         const double* weights, const int* slots, int n, int position,
@@ -258,6 +304,7 @@ cdef class Forest(WindowEnsemble):
             if self.n_waiting == 0:
                 self.plan, self.n_tried, self.n_per_step = NO_PLAN, 0, 0
                 self.end_waiting()
+                self.find_divided()
             end_step(self)
 
     cdef int end_waiting(self) except -1:
@@ -320,7 +367,7 @@ cdef class Forest(WindowEnsemble):
                 self.reserve(n_labels)
                 end_step(self)
                 room = self.room(n_labels)
-            n = reader.read_ahead(stop, room, self.regression)
+            n = self.n_without(reader, reader.read_ahead(stop, room, self.regression))
             if n == 0:
                 return 0
             self.find_leaves(reader, n)
@@ -482,6 +529,7 @@ cdef class Forest(WindowEnsemble):
         WindowEnsemble.load(self, fields)
         require(self.n_gathered() <= self.batch_size, "Forest: the batch has too many samples")
         self.reserve_sums(max(1, <int>len(self.labels)))
+        self.find_divided()
         return 0
 
     cdef int check_structure(self) except -1:

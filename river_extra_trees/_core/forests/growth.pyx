@@ -207,6 +207,7 @@ cdef class Growth(ColumnLists):
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
             self.lay_out(self.most_values)
+        memset(self.node_values.table, 0xff, self.most_values * sizeof(int))    # it has moved
 
     cdef size_t n_bytes(self) noexcept nogil:
         """Number of allocated bytes."""

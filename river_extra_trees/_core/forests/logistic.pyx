@@ -299,8 +299,10 @@ cdef class LogisticRegression(Part):
     cdef dict views(self):
         """The arrays over the regressors."""
         cdef int size = sizeof(Regressor), n = self.n, k = self.n_labels, room = self.capacity
-        cdef Regressor* first = self.regressors
-        cdef Slope* slopes = self.slopes
+        cdef Regressor no_regressor         # fields of a NULL have no address
+        cdef Slope no_slope
+        cdef Regressor* first = &no_regressor if self.regressors == NULL else self.regressors
+        cdef Slope* slopes = &no_slope if self.slopes == NULL else self.slopes
         strides = (self.width * sizeof(Slope), sizeof(Slope))
         return {
             "columns": view(&first.column, "i4", (room,), (size,))[:n],

@@ -7,7 +7,6 @@ from libc.string cimport memset
 
 from ..parts cimport view
 from ..cart.distinct cimport find_distinct
-from ..cart.value_history cimport renew_sets
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
@@ -178,13 +177,10 @@ cdef class StreamForest(Forest):
 
     cdef int end_waiting(self) except -1:
         """Remember what the values of the batch say, which no tree grows on any more."""
-        cdef int64_t before = self.history.n_learned
         cdef int i
         if self.n_batches > 0 and not self.published:
             for i in range(self.full.size):
                 self.history.learn(self.full, self.full.slot_at(i), self.schema)
-            if self.trees.n_trees == 1:     # no other tree mends a split
-                renew_sets(self.trees.trees, self.trees.n_values, self.history, before)
         self.full = None
         return 0
 
@@ -207,7 +203,7 @@ cdef class StreamForest(Forest):
         if is_replaced:
             self.draw(tree, drawn)
             copies = drawn
-        if self.trees.n_trees == 1 and not is_new and window.n_sorted == 0:
+        if self.trees.n_trees == 1 and not is_new and self.schema.is_numeric():
             leaves = window.leaf
         splitter.window, splitter.history = window, self.history
         splitter.max_depth = self.plan[tree][1]

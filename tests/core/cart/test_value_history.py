@@ -4,6 +4,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import river_extra_trees as ret
@@ -121,6 +122,46 @@ def test_values_rarer_than_a_batch_are_told_apart(name: str) -> None:
     twin._core.check()
 
 
+def passing(n: int) -> list[tuple[dict[str, Any], bool]]:
+    """Yield 40 values at a time, 10 of which are replaced every 150 samples."""
+    rng, alive = np.random.default_rng(0), list(range(40))
+    found = []
+    for i in range(n):
+        if i % 150 == 149:
+            for j in rng.choice(40, 10, replace=False):
+                alive[j] = max(alive) + 1
+        value = alive[int(rng.integers(40))]
+        found.append(({"m": f"m{value}", "z": float(rng.normal())}, value * 2_654_435_761 & 64 > 0))
+    return found
+
+
+@pytest.mark.parametrize("name", [*LEARNERS, "ForgetfulRandomForestClassifier"])
+def test_new_values_are_told_apart_at_once(name: str) -> None:
+    """Alike in loops and frames, through pickles and files; river's Hoeffding tree has .97."""
+    parameters = {"n_models": 5} if "Forest" in name else {}
+    model, stream = getattr(ret, name)(seed=1, **parameters), passing(4_000)
+    answers = []
+    for i, (x, y) in enumerate(stream):
+        answers.append(model.predict_one(x))
+        model.predict_proba_one({"m": f"m{i}"})
+        model.learn_one(x, y)
+        if i == 2_000:
+            twin = persistence.load_bytes(persistence.save_bytes(model))
+            third, before = pickle.loads(pickle.dumps(model)), i + 1
+    hits = [answer == y for answer, (_, y) in zip(answers, stream, strict=True)]
+    assert np.mean(hits[-2_000:]) > 0.92  # .83 to .93 before they were sent at once
+    frame = pd.DataFrame([x for x, _ in stream[before:]])
+    target = pd.Series([y for _, y in stream[before:]])
+    assert third.predict_learn_many(frame, target).tolist() == answers[before:]
+    for x, y in stream[before:]:
+        assert twin.predict_one(x) == answers[before]
+        before += 1
+        twin.learn_one(x, y)
+    for other in (twin, third):
+        other._core.check()
+        assert persistence.save_bytes(other) == persistence.save_bytes(model)
+
+
 def test_the_published_programs_have_no_history() -> None:
     model: Any = ret.StreamDecisionTreeClassifier(published=True, batch_size=50)
     for x, y in rows(200, 20):
@@ -138,8 +179,7 @@ def test_values_seen_least_recently_are_forgotten() -> None:
     latest = range(36_001 - 2 * len(entries), 36_000, 2)
     assert sorted({seen for *_, seen in entries}) == list(latest)
     _, named = model._core.trees.node(0)["threshold"]
-    assert len(named) > 1_000
-    assert named <= {code for _, code, *_ in entries}
+    assert 1_000 < len(named) <= 16 + 2 * len(entries)
 
 
 @pytest.mark.parametrize(("n", "is_remembered"), [(1_024, True), (1_025, False)])
