@@ -198,6 +198,7 @@ cdef class ExtraTrees(Ensemble):
         self.small = []
         self.store_in(Buffer(self.n_remembered()))
         self.renew(&self.births, n_trees, sizeof(int64_t))
+        self.renew(&self.renumbered, n_trees, sizeof(int64_t))
         self.renew(&self.leaves, product(n_trees, batch_size), sizeof(int))
         self.renew(&self.single.leaves, n_trees, sizeof(int))
         self.renew(&self.single.slopes, n_trees, sizeof(double))
@@ -393,14 +394,14 @@ cdef class ExtraTrees(Ensemble):
     cdef void find_leaves(self, const int* asked) noexcept nogil:
         """Let the row go down all trees.
 
-        If the leaves of its question are known, it goes on from there in the trees that were not
-        replaced since.
+        If the leaves of its question are known, it goes on from there in the trees whose nodes have
+        the same numbers since.
         """
         cdef int tree = 0, stop, n = self.n_trees
         cdef int* leaves = self.single.leaves
         while tree < n:
             stop = tree
-            while stop < n and (asked == NULL or self.births[stop] > self.questions.taken_at):
+            while stop < n and (asked == NULL or self.renumbered[stop] > self.questions.taken_at):
                 stop += 1
             if stop == tree:
                 leaves[tree] = go_on(&self.trees.trees[tree], asked[tree], self.schema.row)

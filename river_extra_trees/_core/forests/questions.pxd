@@ -24,8 +24,8 @@ The rows of a frame are asked in any order, by several threads: `open` makes pla
 `put` fills one.
 
 The leaves of the trees that a single row reached are kept, too: when its label comes, it walks on
-from there, in the trees that are still the same. They are not saved: each walk finds the leaf that
-a walk from the root finds.
+from there, in the trees whose nodes have the same numbers. They are not saved: each walk finds the
+leaf that a walk from the root finds.
 
 A question waits until MOST others were kept after it, or fewer if their answers would take more
 than MOST_NUMBERS numbers. Those that are never answered therefore cost a fixed memory.

@@ -223,7 +223,7 @@ cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, i
         if forest.regression:
             (<LinearModels>forest.models_of(tree)).take_models(
                 <LinearModels>group.ready_models_of(version))
-        forest.births[tree] = n_seen
+        forest.births[tree] = forest.renumbered[tree] = n_seen
         version += group.n
     return version
 
@@ -252,6 +252,8 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
             grow_leaf(forest, tree, this, found[i], places + i, j - i, first, small.growth, n_seen)
             extend_leaps(this, found[i])
         i = j
+    if n_nodes_of(this) > forest.max_nodes:
+        forest.renumbered[tree] = n_seen
     return shrink(this, forest.max_nodes)
 
 

@@ -117,6 +117,29 @@ def test_threads_may_ask_in_any_order(task: str) -> None:
         assert one.predict_one(x) == other.predict_one(x)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_nodes_that_get_other_numbers(seed: int) -> None:
+    """A question that waits while a full tree gives numbers of nodes to others learns as any does.
+
+    A copy does not know the leaves of its questions.
+    """
+    rng = random.Random(seed)
+    one = ret.ExtraTreesClassifier(n_models=8, window_sizes=(200,), max_nodes=15, seed=seed)
+    other = copy.deepcopy(one)
+    waiting: list[Pair] = []
+    for i in range(300):
+        x = {"a": rng.random(), "b": rng.random()} if i % 160 >= 80 else {"a": 0.1, "b": 0.2}
+        one.predict_one(x)
+        other.predict_one(x)
+        waiting.append((x, rng.randrange(3)))
+        if len(waiting) > 20:
+            x, y = waiting.pop(0)
+            one.learn_one(x, y)
+            other = copy.deepcopy(other)
+            other.learn_one(x, y)
+    assert persistence.save_bytes(one) == persistence.save_bytes(other)
+
+
 def late(model: Any, pairs: list[Pair], delay: int = 20, batch: int = 0) -> Any:
     """Ask all samples, and learn each after so many others: alone, or in frames."""
     waiting: list[Pair] = []
