@@ -571,19 +571,12 @@ cdef class Window:
 
     cdef bint has_sorted(self, int column, double value) noexcept nogil:
         """Whether a sorted sample has a value in a column."""
-        cdef int line = -1 if column >= self.n_columns else self.lines[column]
-        cdef int low = 0, high, middle
-        cdef const int* order
+        cdef int line = -1 if column >= self.n_columns else self.lines[column], at
         if self.n_sorted == 0 or line < 0:
             return False
-        order, high = self.order_in(line), self.n_ordered[line]
-        while low < high:
-            middle = (low + high) // 2
-            if self.values_in(line)[order[middle]] < value:
-                low = middle + 1
-            else:
-                high = middle
-        return low < self.n_ordered[line] and self.values_in(line)[order[low]] == value
+        at = rank(self.order_in(line), self.n_ordered[line], self.values_in(line), value, False)
+        return at < self.n_ordered[line] and (
+            self.values_in(line)[self.order_in(line)[at]] == value)
 
     def __sizeof__(self):
         return (object.__sizeof__(self) + block_size(
