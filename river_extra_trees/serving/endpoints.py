@@ -352,17 +352,18 @@ class Application:
             memory = self.point.effective_memory
             yield GaugeMetricFamily(f"{PREFIX}_effective_memory", text, memory)
         core = self.service.learner._core
-        for thing, names, text in (
+        for thing, names, reason in (
             ("feature", core.schema.crowded, "forgot another, or found no place"),
             ("label", core.labels.crowded, "forgot another"),
         ):
             crowded = GaugeMetricFamily(
                 f"{PREFIX}_{thing}s_crowded",
-                f"1 for the last {thing} for which the model {text}.",
+                f"1 for the last {thing} for which the model {reason}.",
                 labels=[thing],
             )
             for name in names:
-                crowded.add_metric([safe_repr(name, str)], 1.0)
+                text = safe_repr(name, str).encode(errors="backslashreplace").decode()
+                crowded.add_metric([text], 1.0)
             yield crowded
         alarms = CounterMetricFamily(f"{PREFIX}_alarms", "Alarms.", labels=["kind"])
         for kind, n in self.service.monitor.n_alarms.items():

@@ -21,6 +21,7 @@ from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.schema import Sample
 from river_extra_trees.serving.service import Service
 from tests.tools.command_line import done
+from tests.tools.crowded import crowded
 from tests.tools.estimators import learn
 from tests.tools.http_service import JSON, LINES, SAMPLES, Answer, ask, asked, body_of, metrics_of
 
@@ -355,6 +356,27 @@ def test_metrics(tmp_path: Path) -> None:
     assert found["samples_learned_total"] == found["samples_predicted_total"] == 600
     assert found["recent_score"] == app.service.monitor.recent_score
     assert found["model_memory_bytes"] == app.service.model._raw_memory_usage
+
+
+@pytest.mark.filterwarnings("ignore:the model")
+@pytest.mark.parametrize("last", ["late", 'a "b"', "two\nlines", "\ud800 is half a character"])
+def test_names_without_a_free_place(tmp_path: Path, last: str) -> None:
+    """The service and the command name the last one, until there is room again."""
+    model = crowded(classifier(batch_size=20), 2, 2)
+    learn(model, [({"a": float(i % 2), "b": float(i % 3)}, i % 2) for i in range(60)])
+    app = application(tmp_path, model)
+    written = last.encode(errors="backslashreplace").decode()
+    none = {"crowded": None, "crowded_label": None}
+    assert none.items() <= asked(app, "/info").json.items()
+    learn(model, [({"a": 1.0, "b": float(i)}, 1) for i in range(30)])
+    model.learn_one({last: 1.0}, last)
+    persistence.save(model, tmp_path / "m.model")
+    named = {"crowded": repr(last), "crowded_label": repr(last)}
+    assert named.items() <= model.summary.items()
+    assert named.items() <= asked(app, "/info").json.items()
+    found = metrics_of(app)
+    assert found[f"features_crowded {written}"] == found[f"labels_crowded {written}"] == 1.0
+    assert done("info", tmp_path / "m.model").output.count(repr(last)) == 2
 
 
 def test_columns_of_a_stream(tmp_path: Path) -> None:
