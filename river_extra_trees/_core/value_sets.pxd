@@ -2,7 +2,9 @@
 
 A growth orders the values of a node by their mean target, drawn to the mean of the node by SMOOTH
 samples of it (Micci-Barreca 2001), and cuts the order at one of N_CUTS borders. In a classification
-the target is whether a sample is of the most frequent class. To weigh a cut, each sample goes to
+the target is whether a sample is of the most frequent class. If a node has more than two classes, a
+search also tries the order by all classes: else values with a class each would make a chain, of
+which a tree of bounded height sees the end only. To weigh a cut, each sample goes to
 the side on which its value lies *without this sample*. So what a value says of its own samples is
 no evidence: a column of many values that says nothing has no good cut, however many values there
 are, and a value of one sample goes with the mean. A cut counts only if the targets on its left are
@@ -10,7 +12,8 @@ smaller, because without its own target a sample tends to the other side.
 
 A split stores the codes of the values of the node on its lighter side; all others go to the heavier
 one. Trees that grow on batches and dynamic trees store the border, too: so a value that the growth
-has not met can go to the side for which its first samples speak (`cart/value_history`).
+has not met can go to the side for which its first samples speak (`cart/value_history`). A cut of the
+order by all classes has no border, because what a class counts is not stored.
 """
 
 from libc.math cimport NAN
@@ -35,7 +38,7 @@ cdef struct ValueSet:       # the codes follow, ascending
     int others_left         # where values go that are not among the codes; these go to the other
     int label               # whose share is the mean target of a value; in a regression 0
     double prior            # as in `Cuts`, of targets that are not centred
-    double border           # values with a smaller mean go left; NaN: it is not known
+    double border           # values with a smaller mean go left; NaN: it is not stored
 
 cdef struct Cuts:           # of the values of a node
     double prior            # SMOOTH times the mean target of the node

@@ -51,6 +51,23 @@ def value_of(x: Sequence[float], feature: int) -> float:
     return x[feature] if feature < len(x) else math.nan
 
 
+def class_targets(y: Values, mass: Values, all_classes: bool) -> dict[float, float]:
+    """The targets of classes by which values are ordered.
+
+    1 for the most frequent class and 0 for others; or where the middle of the samples of a class
+    is, if samples are in the order of their classes, the rarest first.
+    """
+    weights = {code: mass[y == code].sum() for code in np.unique(y).tolist()}
+    order = sorted(weights, key=lambda code: (-weights[code], code))
+    if not all_classes:
+        return {code: float(code == order[0]) for code in order}
+    found, below = {}, mass.sum()
+    for code in order:
+        below -= weights[code]
+        found[code] = below + 0.5 * weights[code]
+    return found
+
+
 def are_many(values: Values) -> bool:
     """Whether nominal values are ordered, and not each split from the others.
 
@@ -200,7 +217,6 @@ class Cart:
     most_features: float = math.inf  # looked at, if one of them splits
     history: Any = None  # a NaiveHistory of samples that the nodes do not have
     listed = LISTED
-    borders: Sequence[Border] = ()  # of the splits of a feature that are tried
     border: Border | None = None  # of the best split
     path: Sequence[tuple[Split, bool]] = ()  # the splits above a node, and where it lies
 
@@ -249,9 +265,9 @@ class Cart:
         return self.impurities(left) + self.impurities(right)
 
     def group_splits(
-        self, samples: Sequence[Sample], values: Values, feature: int
-    ) -> Iterator[tuple[Split, npt.NDArray[np.bool_]]]:
-        """Cuts of the order of many nominal values, and the samples that each sends left.
+        self, samples: Sequence[Sample], values: Values, feature: int, all_classes: bool = False
+    ) -> Iterator[tuple[Split, npt.NDArray[np.bool_], Border | None]]:
+        """Cuts of the order of many nominal values, the samples that each sends left, its border.
 
         A value's place is its mean target, drawn to that of all by one sample of it. So that a
         value is no evidence for its own samples, each is sent to the side on which its value lies
@@ -259,15 +275,15 @@ class Cart:
         """
         mass = np.array([s.mass for s in samples])
         y = np.array([s.y for s in samples])
+        targets, centre, top = {}, 0.0, None
         if self.rules.criterion == "variance":
-            top, centre = None, mean(samples)
+            centre = mean(samples)
             y, prior = y - centre, 0.0
         else:
-            codes = np.unique(y)
-            top, centre = codes[np.argmax([mass[y == code].sum() for code in codes])], 0.0
-            y = (y == top).astype(float)
+            targets = class_targets(y, mass, all_classes)
+            y, top = np.array([targets[code] for code in y]), max(targets, key=targets.__getitem__)
             prior = mass @ y / mass.sum()
-        past = self.past(feature, top, centre)
+        past = self.past(feature, targets, centre)
         groups = [(v, values == v) for v in np.unique(values[~np.isnan(values)]).tolist()]
         if np.isnan(values).any():
             groups.append((None, np.isnan(values)))
@@ -308,10 +324,12 @@ class Cart:
                 (mass * y)[left].sum() * mass[~left].sum()
                 < (mass * y)[~left].sum() * mass[left].sum()
             ):  # fmt: skip
-                self.borders.append(Border(top, prior + centre, low + (cut + 1) / scale + centre))
-                yield split, left
+                border = Border(top, prior + centre, low + (cut + 1) / scale + centre)
+                yield split, left, None if all_classes else border
 
-    def past(self, feature: int, top: Any, centre: float) -> dict[float, tuple[float, float]]:
+    def past(
+        self, feature: int, targets: dict[float, float], centre: float
+    ) -> dict[float, tuple[float, float]]:
         """Per value in the history: the sum of its targets (`group_splits`), and its weight."""
         found = {}
         for value, labels in {} if self.history is None else self.history.of(feature).items():
@@ -319,7 +337,9 @@ class Cart:
             if self.rules.criterion == "variance":
                 total = labels[0][1] - weight * centre
             else:
-                total = labels[top][0] if top in labels else 0.0
+                total = 0.0
+                for label, entry in sorted(labels.items()):
+                    total += entry[0] * targets.get(label, 0.0)
             found[value] = (total, weight)
         return found
 
@@ -334,8 +354,21 @@ class Cart:
         """Whether the values of a feature are ordered, and not each split from the others."""
         if feature not in self.rules.nominal:
             return False
-        is_known = self.history is not None and self.history.n_values(feature) > MANY_VALUES
-        return is_known or are_many(values)
+        return self.knows_many(feature) or are_many(values)
+
+    def knows_many(self, feature: int) -> bool:
+        """Whether the history has many values of a feature."""
+        return self.history is not None and self.history.n_values(feature) > MANY_VALUES
+
+    def has_all_classes(self, samples: Sequence[Sample], values: Values, feature: int) -> bool:
+        """Whether cuts of the order by all classes are tried, too."""
+        return (
+            feature in self.rules.nominal
+            and self.rules.criterion != "variance"
+            and len(samples) >= LISTED
+            and len({s.y for s in samples}) > 2
+            and (len(np.unique(values[~np.isnan(values)])) > 4 or self.knows_many(feature))
+        )
 
     def best_split(self, samples: Sequence[Sample]) -> Split | None:
         """The best of all splits that leave enough samples on both sides, or None."""
@@ -349,25 +382,23 @@ class Cart:
         for n_features, feature in enumerate(self.features(X), 1):
             values = X[:, feature]
             if best_score <= perfect:
-                splits, weighed = [], []
+                found = []
             elif self.is_ordered(values, feature):
-                self.borders = []
                 found = list(self.group_splits(samples, values, feature))
-                splits, weighed = [split for split, _ in found], [left for _, left in found]
             else:
-                self.borders, splits = [], list(self.splits_of(values, feature))
-                weighed = [split.send_left(values) for split in splits]
-            if splits:
-                is_left = np.array([split.send_left(values) for split in splits])
-                as_weighed = np.array(weighed)
+                found = [(s, s.send_left(values), None) for s in self.splits_of(values, feature)]
+            if best_score > perfect and self.has_all_classes(samples, values, feature):
+                found += self.group_splits(samples, values, feature, all_classes=True)
+            if found:
+                is_left = np.array([split.send_left(values) for split, *_ in found])
+                as_weighed = np.array([left for _, left, _ in found])
                 fewest = np.min([side @ copies for side in (
                     is_left, ~is_left, as_weighed, ~as_weighed)], axis=0)  # fmt: skip
                 allowed = np.flatnonzero(fewest >= max(self.rules.min_samples_leaf, 1))
                 sides = (as_weighed[allowed] @ statistics, ~as_weighed[allowed] @ statistics)
                 for i, score in zip(allowed, self.scores(*sides), strict=True):
                     if score < best_score - self.tolerance * scale:
-                        best, best_score = splits[i], float(score)
-                        self.border = self.borders[i] if self.borders else None
+                        best_score, (best, _, self.border) = float(score), found[i]
             if best is not None and n_features >= self.most_features:
                 break
         return None if best is None else best.with_missing(samples)

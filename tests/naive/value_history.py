@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.naive.cart import MANY_VALUES, VALUES, Border, Node, Sample, value_of
+from tests.naive.cart import MANY_VALUES, Border, Node, Sample, value_of
 
 MEMORY = 16  # samples of a value
 MOST_OF_SAMPLE = 1024  # nominal values of a sample that is remembered
@@ -84,8 +84,8 @@ class NaiveHistory:
             said = self.said(column, value, batch)
             node = root
             while node.split is not None:
-                is_set = node.split.feature == column and node.split.nominal == VALUES
-                if is_set and node.split.goes_left(sample.x) != goes_left(said, node.border):
+                has_border = node.split.feature == column and node.border is not None
+                if has_border and node.split.goes_left(sample.x) != goes_left(said, node.border):
                     self.move(node, value)
                 node = node.left if node.split.goes_left(sample.x) else node.right
 

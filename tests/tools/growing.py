@@ -116,5 +116,8 @@ def growth(rng: random.Random, most: int) -> tuple[list[Sample], Rules]:
             y = targets[-1 - targets.index(y)]
         x = tuple(math.nan if rng.random() < missing else value for value in row)
         samples.append(Sample(x, float(y), rng.choice(weights)))
+    if criterion != "variance":  # learners number labels in this order, which decides ties
+        numbered = {y: i for i, y in enumerate(dict.fromkeys(sample.y for sample in samples))}
+        samples = [sample._replace(y=float(numbered[sample.y])) for sample in samples]
     max_depth = rng.choice([None, None, None, 0, 1, 2, 4])
     return samples, Rules(criterion, nominal, max_depth, rng.randint(1, 6), rng.randint(1, 3))

@@ -12,6 +12,7 @@ name, or where a label comes after every 20 samples.
     python -m examples.benchmarks.studies.categories passing
     python -m examples.benchmarks.studies.categories growths
     python -m examples.benchmarks.studies.categories labels
+    python -m examples.benchmarks.studies.categories own_labels
     python -m examples.benchmarks.studies.categories useless --samples 5000
     python -m examples.benchmarks.studies.categories columns --samples 3000
     python -m examples.benchmarks.studies.categories seen --samples 6000
@@ -170,6 +171,13 @@ def passing_labels(n: int, every: int) -> Iterator[tuple[dict[str, Any], Any]]:
         yield {"a": (k % 10) + 0.6 * rng.random(), "z": rng.random()}, f"label {k}"
 
 
+def own_labels(n: int, n_values: int) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield values that have a label each, and a number that says nothing."""
+    rng = np.random.default_rng(3)
+    for value, number in zip(rng.integers(0, n_values, n), rng.normal(size=n), strict=True):
+        yield {"value": f"v{value}", "z": float(number)}, int(value)
+
+
 def beside_numbers(
     n: int, n_columns: int, n_values: int, is_hard: bool, seed: int = 0
 ) -> Iterator[tuple[dict[str, Any], float]]:
@@ -252,6 +260,14 @@ def of_labels(n: int) -> None:
         found = hits(learner(name), passing_labels(n, 40))
         lines.append([name, share(found[: n // 2], n // 8), share(found, n // 8)])
     tables.show(["learner", "in the first half", "in the second half"], lines)
+
+
+def of_own_labels(n: int) -> None:
+    numbers = (16, 40, 100)
+    tables.show(["learner", *(f"{k} labels" for k in numbers)], [
+        [name, *(share(hits(learner(name), own_labels(n, k)), n // 2) for k in numbers)]
+        for name in [*FAMILIES, RIVER]
+    ])  # fmt: skip
 
 
 def of_useless(n: int) -> None:
@@ -421,6 +437,7 @@ TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "passing": (of_passing, 40_000),
     "growths": (of_growths, 20_000),
     "labels": (of_labels, 60_000),
+    "own_labels": (of_own_labels, 4_000),
     "useless": (of_useless, 5_000),
     "columns": (of_columns, 3_000),
     "seen": (of_seen, 6_000),

@@ -18,7 +18,7 @@ from ..value_sets cimport (
 )
 from .published cimport published_impurity, published_score
 from .value_history cimport Entries, Entry, place_of
-from .workspace cimport NONE, STREAM, TABLE, Side
+from .workspace cimport LISTED, NONE, STREAM, TABLE, Side
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
@@ -171,29 +171,32 @@ cdef void unload(Workspace work) noexcept nogil:
 cdef inline void try_column(Workspace work, const Task* task, int column,
                             Candidate* best) noexcept nogil:
     """Try the splits of one column."""
-    if work.nominal[column] and work.published == NONE and has_many(work, task, column):
-        try_groups(work, task, column, best)
+    cdef int n_values = 0
+    if work.nominal[column] and work.published == NONE:
+        n_values = count_values(work, task, column)
+    if are_ordered(SEARCHES, n_values, task.end - task.start - count_missing(work, task, column)):
+        try_groups(work, task, column, False, best)
     elif work.bit[column] >= 0:
         try_bit(work, column, best)
     elif work.nominal[column]:
         try_nominal(work, task, column, best)
     else:
         try_numeric(work, task, column, best)
+    if n_values > 4 and work.n_met > 2 and task.end - task.start >= LISTED:
+        try_groups(work, task, column, True, best)
 
 
-cdef bint has_many(Workspace work, const Task* task, int column) noexcept nogil:
-    """Whether the values of a nominal column in a node or its history are to be ordered."""
+cdef int count_values(Workspace work, const Task* task, int column) noexcept nogil:
+    """The number of values of a nominal column in a node, or in its history if these are many."""
     cdef const double* data = work.values_of(column)
     cdef const int* ranked = work.ranked_of(column)
     cdef const Entries* past = history_of(work, column)
-    cdef int i, n_values = 1, n = task.end - count_missing(work, task, column) - task.start
+    cdef int i, n_values = 1
     if past != NULL and past.n_values > MANY_VALUES:
-        return True
-    for i in range(task.start + 1, task.start + n):
+        return past.n_values
+    for i in range(task.start + 1, task.end - count_missing(work, task, column)):
         n_values += data[ranked[i]] != data[ranked[i - 1]]
-        if n_values > MANY_VALUES:
-            break
-    return are_ordered(SEARCHES, n_values, n)
+    return n_values
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
@@ -443,12 +446,13 @@ cdef int first_behind(Workspace work, const Task* task, int column, int i,
     return j
 
 
-cdef inline double target_in(Workspace work, int top, int sample) noexcept nogil:
+cdef inline double target_in(Workspace work, int sample) noexcept nogil:
     """The target by which values are ordered."""
-    return work.centred[sample] if work.criterion == VARIANCE else work.code[sample] == top
+    return (work.centred[sample] if work.criterion == VARIANCE
+            else work.class_targets[work.code[sample]])
 
 
-cdef double sum_run(Workspace work, int column, const int* ranked, int i, int j, int top,
+cdef double sum_run(Workspace work, int column, const int* ranked, int i, int j,
                     double* weight) noexcept nogil:
     """The sum of the targets of a run and of the history of its value, and the weight of both."""
     cdef double total = 0.0
@@ -458,10 +462,10 @@ cdef double sum_run(Workspace work, int column, const int* ranked, int i, int j,
     weight[0] = 0.0
     for i in range(i, j):
         weight[0] += work.mass[ranked[i]]
-        total += work.mass[ranked[i]] * target_in(work, top, ranked[i])
+        total += work.mass[ranked[i]] * target_in(work, ranked[i])
     if past != NULL and code == code:
         place = place_of(past, code)
-        total += sum_past(work, past, &place, code, top, weight)
+        total += sum_past(work, past, &place, code, weight)
     return total
 
 
@@ -470,39 +474,37 @@ cdef inline const Entries* history_of(Workspace work, int column) noexcept nogil
     return NULL if work.history is None else work.history.entries_of(work.name[column])
 
 
-cdef inline double sum_past(Workspace work, const Entries* past, int* place, double code, int top,
+cdef inline double sum_past(Workspace work, const Entries* past, int* place, double code,
                             double* weight) noexcept nogil:
     """The sum of the earlier targets of a value, whose entries begin at `place`; go behind them."""
     cdef double total = 0.0
-    cdef int label = 0 if work.criterion == VARIANCE else work.labels[top]
+    cdef int number
     cdef const Entry* entry
     while place[0] < past.n and past.first[place[0]].code == code:
         entry = &past.first[place[0]]
         weight[0] += entry.weight
         if work.criterion == VARIANCE:
             total += entry.total - entry.weight * work.mean
-        elif entry.label == label:
-            total += entry.weight
+        else:
+            number = work.number_of[entry.label]
+            if number < work.n_classes and work.labels[number] == entry.label:
+                total += entry.weight * work.class_targets[number]
         place[0] += 1
     return total
 
 
-cdef int top_class(Workspace work) noexcept nogil:
-    return 0 if work.criterion == VARIANCE else first_largest(work.node.counts, work.n_classes)
-
-
-cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
+cdef Cuts cuts_of(Workspace work, const Task* task, int column, bint all_classes) noexcept nogil:
     """The borders between the means of the values in a node; scale 0: all means are equal."""
     cdef const int* ranked = with_missing(work, task, column)
-    cdef int i = task.start, j, top = top_class(work)
+    cdef int i = task.start, j
     cdef int present = task.end - count_missing(work, task, column)
     cdef double mean, total, weight, high = -INFINITY
     cdef Cuts cuts
     cuts.low, cuts.prior = INFINITY, SMOOTH * (
-        0.0 if work.criterion == VARIANCE else work.node.counts[top] / work.node.weight)
+        0.0 if work.criterion == VARIANCE else work.set_class_targets(all_classes))
     while i < task.end:
         j = first_behind(work, task, column, i, present)
-        total = sum_run(work, column, ranked, i, j, top, &weight)
+        total = sum_run(work, column, ranked, i, j, &weight)
         mean = smoothed(&cuts, total, weight)
         cuts.low, high = min(cuts.low, mean), max(high, mean)
         i = j
@@ -510,18 +512,20 @@ cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
     return cuts
 
 
-cdef void try_groups(Workspace work, const Task* task, int column,
+cdef void try_groups(Workspace work, const Task* task, int column, bint all_classes,
                      Candidate* best) noexcept nogil:
     """Try the cuts of the values of a nominal column.
 
-    The threshold of the candidate is the number of its cut, see `name_values`.
+    The threshold of the candidate is the number of its cut, see `name_values`; plus N_CUTS if all
+    classes decide the order.
     """
     cdef const int* ranked = with_missing(work, task, column)
-    cdef Cuts cuts = cuts_of(work, task, column)
-    cdef int present = task.end - count_missing(work, task, column), top = top_class(work)
+    cdef Cuts cuts = cuts_of(work, task, column, all_classes)
+    cdef int present = task.end - count_missing(work, task, column)
     cdef int i = task.start, j, k, c, n_values = work.n_classes
     cdef double total, weight, mass, target
-    cdef double[N_CUTS] weights
+    cdef double[N_CUTS] weights, totals
+    cdef double left = 0.0, right = 0.0
     cdef int64_t[N_CUTS] copies
     cdef int64_t[N_CUTS] own_copies     # of the values, as they are divided
     cdef int64_t n_left = 0
@@ -529,48 +533,45 @@ cdef void try_groups(Workspace work, const Task* task, int column,
         return
     memset(work.cut_counts, 0, N_CUTS * n_values * sizeof(double))
     memset(weights, 0, sizeof(weights))
+    memset(totals, 0, sizeof(totals))
     memset(copies, 0, sizeof(copies))
     memset(own_copies, 0, sizeof(own_copies))
     while i < task.end:
         j = first_behind(work, task, column, i, present)
-        total = sum_run(work, column, ranked, i, j, top, &weight)
+        total = sum_run(work, column, ranked, i, j, &weight)
         c = cut_of(&cuts, smoothed(&cuts, total, weight))
         for i in range(i, j):
-            mass, target = work.mass[ranked[i]], target_in(work, top, ranked[i])
+            mass, target = work.mass[ranked[i]], target_in(work, ranked[i])
             own_copies[c] += work.copies[ranked[i]]
             k = cut_of(&cuts, smoothed(&cuts, total - mass * target, weight - mass))
             weights[k] += mass
+            totals[k] += mass * target
+            right += mass * target
             copies[k] += work.copies[ranked[i]]
-            if work.criterion == VARIANCE:
-                work.cut_counts[k] += mass * target
-            else:
+            if work.criterion != VARIANCE:
                 work.cut_counts[k * n_values + work.code[ranked[i]]] += mass
         i = j
     begin_scan(work)
     for k in range(N_CUTS - 1):
+        if copies[k] == 0 and own_copies[k] == 0:     # as the cut before
+            continue
         n_left += own_copies[k]
         work.left.copies += copies[k]
         work.right.copies -= copies[k]
+        left += totals[k]
+        right -= totals[k]
         if work.criterion == VARIANCE:
             work.left.weight += weights[k]
             work.right.weight -= weights[k]
-            work.left.score += work.cut_counts[k]
-            work.right.score -= work.cut_counts[k]
+            work.left.score += totals[k]
+            work.right.score -= totals[k]
         else:
             for c in range(n_values):
                 if work.cut_counts[k * n_values + c] > 0.0:
                     move_class(work, c, work.cut_counts[k * n_values + c])
-        if is_ascending(work, top) and (
+        if left * work.right.weight < right * work.left.weight and (   # the left mean is smaller
                 min(n_left, task.copies - n_left) >= max(1, work.min_samples_leaf)):
-            consider(work, column, k, VALUES, False, best)
-
-
-cdef inline bint is_ascending(Workspace work, int top) noexcept nogil:
-    """Whether the mean target of the left side is smaller."""
-    if work.criterion == VARIANCE:
-        return work.left.score * work.right.weight < work.right.score * work.left.weight
-    return (work.left.counts[top] * work.right.weight
-            < work.right.counts[top] * work.left.weight)
+            consider(work, column, k + N_CUTS * all_classes, VALUES, False, best)
 
 
 cdef inline bint lists_history(Workspace work, const Task* task) noexcept nogil:
@@ -584,7 +585,7 @@ cdef struct Met:            # a value that the samples of a node or its history 
     int i, place            # the first sample and the first entry behind those of the value
 
 
-cdef bint next_value(Workspace work, const Task* task, int column, int present, int top,
+cdef bint next_value(Workspace work, const Task* task, int column, int present,
                      Met* met) noexcept nogil:
     """Go to the next value in ascending order; False if there is none.
 
@@ -600,12 +601,12 @@ cdef bint next_value(Workspace work, const Task* task, int column, int present, 
                 met.i < present and data[ranked[met.i]] <= past.first[met.place].code):
             first, met.code = met.i, data[ranked[met.i]]
             met.i = first_behind(work, task, column, first, present)
-            met.total = sum_run(work, column, ranked, first, met.i, top, &met.weight)
+            met.total = sum_run(work, column, ranked, first, met.i, &met.weight)
             while met.place < n_past and past.first[met.place].code == met.code:
                 met.place += 1
             return True
         met.code = past.first[met.place].code
-        met.total = sum_past(work, past, &met.place, met.code, top, &met.weight)
+        met.total = sum_past(work, past, &met.place, met.code, &met.weight)
         if reaches(work.tree, task.node, work.name[column], met.code):
             return True
     return False
@@ -613,10 +614,11 @@ cdef bint next_value(Workspace work, const Task* task, int column, int present, 
 
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil:
     """Make the set of values of a cut that was found; return False if memory is short."""
-    cdef int column = split.feature, cut = <int>split.threshold, top = top_class(work)
+    cdef bint all_classes = <int>split.threshold >= N_CUTS
+    cdef int column = split.feature, cut = <int>split.threshold % N_CUTS
     cdef const int* ranked = with_missing(work, task, column)
     cdef const Entries* past = history_of(work, column)
-    cdef Cuts cuts = cuts_of(work, task, column)
+    cdef Cuts cuts = cuts_of(work, task, column, all_classes)
     cdef int present = task.end - count_missing(work, task, column), n_left = 0, n_right = 0
     cdef int most = present - task.start + (
         past.n if past != NULL and lists_history(work, task) else 0)
@@ -627,18 +629,19 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
     if values == NULL:
         return False
     met.i, met.place = task.start, 0
-    while next_value(work, task, column, present, top, &met):   # those on the right from the end on
+    while next_value(work, task, column, present, &met):   # those on the right from the end on
         left = cut_of(&cuts, smoothed(&cuts, met.total, met.weight)) <= cut
         n_left += left
         n_right += not left
         codes_of(values)[n_left - 1 if left else most - n_right] = met.code
         balance += met.weight if left else -met.weight
     if present < task.end:
-        total = sum_run(work, column, ranked, present, task.end, top, &weight)
+        total = sum_run(work, column, ranked, present, task.end, &weight)
         split.missing_left = cut_of(&cuts, smoothed(&cuts, total, weight)) <= cut
         balance += weight if split.missing_left else -weight
     values.others_left = balance >= 0.0
-    keep_border(work, values, &cuts, cut, top)
+    if not all_classes:     # else the set would need what each class counts
+        keep_border(work, values, &cuts, cut)
     if values.others_left:
         reverse(codes_of(values) + (most - n_right), n_right)
         memmove(codes_of(values), codes_of(values) + (most - n_right), n_right * sizeof(double))
@@ -647,15 +650,15 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
     return True
 
 
-cdef inline void keep_border(Workspace work, ValueSet* values, const Cuts* cuts, int cut,
-                             int top) noexcept nogil:
+cdef inline void keep_border(Workspace work, ValueSet* values, const Cuts* cuts,
+                             int cut) noexcept nogil:
     """Note by which means a cut has divided the values."""
     values.prior, values.border = cuts.prior, cuts.low + (cut + 1) / cuts.scale
     if work.criterion == VARIANCE:      # its targets are centred
         values.prior += SMOOTH * work.mean
         values.border += work.mean
     else:
-        values.label = work.labels[top]
+        values.label = work.labels[first_largest(work.node.counts, work.n_classes)]
 
 
 cdef inline void reverse(double* numbers, int n) noexcept nogil:

@@ -268,7 +268,7 @@ cdef void number_samples(Workspace work) noexcept nogil:
             work.code[k] = <int>work.target[k]
     work.n_classes = work.n_values
     for g in range(work.n_values):
-        work.labels[g] = g
+        work.labels[g] = work.number_of[g] = g
     if work.n_sparse:
         list_entries(work)
     work.n_bytes = work.n_chosen // 8 + 1
@@ -585,6 +585,7 @@ cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
     """Compute the totals of the node; in a regression also the centred targets."""
     cdef Side* node = &work.node
     cdef int i, code
+    work.n_met = 0
     if work.criterion == VARIANCE:
         centre(work, task)
         return
@@ -595,6 +596,7 @@ cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
         node.counts[work.code[work.samples[i]]] += work.mass[work.samples[i]]
     work.tie = TIE * node.weight if work.published == NONE else 0.0
     for code in range(work.n_classes):
+        work.n_met += node.counts[code] > 0.0
         if work.criterion == GINI:
             node.score += node.counts[code] * node.counts[code]
         else:

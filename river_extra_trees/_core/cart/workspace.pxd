@@ -76,6 +76,7 @@ cdef class Workspace(Owner):
     cdef const Kind* kind               # of the tree
     cdef int n_values                   # number of known classes, or 2
     cdef int n_classes                  # number of classes of the node, see `labels`
+    cdef int n_met                      # number of those that its samples have
     cdef double step                    # number of the batch, for the statistics
     cdef Rng rng
     cdef int max_features
@@ -140,6 +141,7 @@ cdef class Workspace(Owner):
     cdef int* whole_counts              # 2 x classes: left and total counts in `scan_whole`
     cdef double* cut_counts             # N_CUTS x classes: of the samples between two cuts, or sums
     cdef double* waiting                # per class: scanned weight that is not moved yet
+    cdef double* class_targets          # per class: the target by which values are ordered
     cdef Side left, right, node         # the two sides of a candidate split, and the whole node
     # Two-valued columns need no sorted order: their high values are counted per class.
     cdef Py_ssize_t n_bits, n_bytes
@@ -156,6 +158,7 @@ cdef class Workspace(Owner):
                      size_t n_sparse, size_t n_entries, size_t n_classes) except -1 nogil
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
                         size_t n_sparse, size_t n_entries, size_t n_classes) except 0 nogil
+    cdef double set_class_targets(self, bint all_classes) noexcept nogil
 
     @cython.final
     cdef inline const double* values_of(self, int column) noexcept nogil:

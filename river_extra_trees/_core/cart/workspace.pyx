@@ -1,7 +1,10 @@
 """The scratch memory of a growth. See the header for the layout."""
 
+from libc.string cimport memset
 
 from ..allocation cimport carve, product
+from ..shares cimport first_largest
+from ..sorting cimport sort_slots
 from ..value_sets cimport N_CUTS
 
 
@@ -34,6 +37,7 @@ cdef class Workspace(Owner):
         self.counts = <double*>carve(&end, product(3, n_classes), sizeof(double))
         self.cut_counts = <double*>carve(&end, product(N_CUTS, n_classes), sizeof(double))
         self.waiting = <double*>carve(&end, n_classes, sizeof(double))
+        self.class_targets = <double*>carve(&end, n_classes, sizeof(double))
         self.cuts = <double*>carve(&end, n_columns, sizeof(double))
         self.counters = <uint64_t*>carve(&end, product(n_classes, n_bytes), sizeof(uint64_t))
         self.ranges = <Task*>carve(&end, n, sizeof(Task))
@@ -68,3 +72,26 @@ cdef class Workspace(Owner):
         self.right.counts = self.counts + n_classes
         self.node.counts = self.counts + 2 * n_classes
         return end - begin
+
+    cdef double set_class_targets(self, bint all_classes) noexcept nogil:
+        """Find the targets of classes by which values are ordered; return their mean in the node.
+
+        1 for the most frequent class and 0 for others; or of all classes, where the middle of their
+        samples is, if the samples are in the order of the classes, the rarest first (Bross 1958).
+        """
+        cdef int* order = self.whole_counts
+        cdef int i, k
+        cdef double below = self.node.weight
+        memset(self.class_targets, 0, self.n_classes * sizeof(double))
+        if not all_classes:
+            k = first_largest(self.node.counts, self.n_classes)
+            self.class_targets[k] = 1.0
+            return self.node.counts[k] / self.node.weight
+        for i in range(self.n_classes):
+            order[i], self.waiting[i] = i, -self.node.counts[i]
+        sort_slots(order, order + self.n_classes, self.waiting, self.n_classes)
+        for i in range(self.n_classes):
+            k = order[i]
+            below -= self.node.counts[k]
+            self.class_targets[k] = below + 0.5 * self.node.counts[k]
+        return 0.5 * self.node.weight

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from river_extra_trees import StreamDecisionTreeClassifier, persistence
+from river_extra_trees import (
+    ForgetfulDecisionTreeClassifier,
+    StreamDecisionTreeClassifier,
+    persistence,
+)
 from tests.naive.cart import VALUES, Cart, DrawnCart, Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.tools.growing import CODES, assert_same_tree, growth, learn, splits_of, tree_learner
@@ -27,7 +31,8 @@ def test_groups_of_many_values(criterion: str) -> None:
     rng, n_groups = np.random.default_rng(0), 0
     for seed in range(6):
         scale, most = (5, 10) if seed % 3 == 2 else (1, 1)
-        codes, effects = rng.integers(0, 24, (160, 2)), rng.normal(size=24)
+        codes = rng.integers(0, 10 if seed == 5 else 24, (160, 2))
+        effects = rng.normal(size=24)
         target = effects[codes[:, 0]] + 0.5 * rng.normal(size=160)
         target = np.floor(scale * target).clip(-most, most) + most
         y = [[*dict.fromkeys(target)].index(each) for each in target]
@@ -62,6 +67,17 @@ def check_copies(model: Any) -> None:
             node["threshold"] for node in nodes]  # fmt: skip
         assert splits_of(copy._core.trees[0]) == splits_of(model._core.trees[0])
         copy._core.check()
+
+
+@pytest.mark.parametrize("n_values", [16, 40])
+def test_values_with_a_label_each(n_values: int) -> None:
+    """A tree of bounded height tells more values apart than it has levels."""
+    rng, model, found = np.random.default_rng(0), ForgetfulDecisionTreeClassifier(seed=1), []
+    for value, number in zip(rng.integers(0, n_values, 2000), rng.normal(size=2000), strict=True):
+        x = {"value": f"v{value}", "z": float(number)}
+        found.append(model.predict_one(x) == int(value))
+        model.learn_one(x, int(value))
+    assert np.mean(found[-500:]) > 0.95
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
