@@ -12,6 +12,7 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 )
 from river_extra_trees._core.dynamic.nominal cimport cut_order
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Met, Particles
+from river_extra_trees._core.ensemble cimport Ensemble
 from river_extra_trees._core.explain cimport Contributions, Explainer, Fork, Visit
 from river_extra_trees._core.forests.extra_trees cimport ExtraTrees, Group
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
@@ -44,6 +45,16 @@ def caught_up(Group group):
 def slow_down(Group group, int steps):
     """Let the growth that has begun do at most 64 times so many steps per sample."""
     group.steps = steps
+
+
+# --- Labels
+
+
+def forget_label(ensemble, int code):
+    """Let the trees forget a label, as they do when another one takes its place."""
+    cdef bytearray gone = bytearray(len(ensemble.labels))
+    gone[code] = 1
+    (<Ensemble?>ensemble).trees.forget_classes(gone)
 
 
 # --- Teams

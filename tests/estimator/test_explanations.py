@@ -12,7 +12,9 @@ from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees import explanation as module
+from river_extra_trees._estimator.inspection import is_leaf
 from river_extra_trees._estimator.rows import objects
+from tests import compiled
 from tests.naive import explanation as naive
 from tests.tools.crowded import crowded
 from tests.tools.definitions import by_definition, mean_of, naive_tree, share_of
@@ -217,7 +219,7 @@ def votes(model: Any, x: Any) -> list[float]:
         )
         for tree in range(model._n_trees)
     ]
-    n = sum(weight > 0.0 for weight in leaves)
+    n = max(1, sum(weight > 0.0 for weight in leaves))
     return [(weight > 0.0) / n for weight in leaves]
 
 
@@ -237,6 +239,26 @@ LINEAR: list[tuple[Any, Any]] = [
     (ret.ShrubEnsembleClassifier(n_models=4, window_size=30, seed=1), shares_of_trees),
     (ret.ShrubEnsembleRegressor(n_models=4, window_size=30, seed=1), shares_of_trees),
 ]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_empty_leaves(method: str) -> None:
+    """A leaf that has forgotten all its labels has the mean of its tree."""
+    rows = list(stream(("StreamDecisionForestClassifier", 0), 130))
+    model = learn(ret.StreamDecisionForestClassifier(n_models=4, batch_size=20, seed=1), rows[:120])
+    labels = model._labels()
+    compiled.forget_label(model._core, labels.index("middle"))
+    leaves = [leaf for tree in range(4) for leaf in model._nodes(tree) if is_leaf(leaf)]
+    assert any(leaf["weight"] == 0.0 for leaf in leaves)
+    asked = [x for x, _ in rows[120:] if any(votes(model, x))]
+    assert len(asked) >= 5
+    for x in asked:
+        code = labels.index("high")
+        base, parts = by_definition(model, x, votes(model, x), share_of(code), method)
+        (base_got,), (parts_got,) = model._core.explain(x, "high", method == "shapley").arrays()
+        parts = parts * naive.slope(naive.log_odds, base + parts.sum(), base)
+        assert base_got == pytest.approx(naive.log_odds(base), abs=1e-9)
+        assert parts_got == pytest.approx(parts, abs=1e-8)
 
 
 @pytest.mark.parametrize("method", METHODS)
