@@ -12,8 +12,8 @@ smaller, because without its own target a sample tends to the other side.
 
 A split stores the codes of the values of the node on its lighter side; all others go to the heavier
 one. Trees that grow on batches and dynamic trees store the border, too: so a value that the growth
-has not met can go to the side for which its first samples speak (`cart/value_history`). A cut of the
-order by all classes has no border, because what a class counts is not stored.
+has not met can go to the side for which its first samples speak (`cart/value_history`). A cut of
+the order by all classes has no border, because what a class counts is not stored.
 """
 
 from libc.math cimport NAN

@@ -571,10 +571,10 @@ cdef class Window:
 
     cdef bint has_sorted(self, int column, double value) noexcept nogil:
         """Whether a sorted sample has a value in a column."""
-        cdef int line = -1 if column >= self.n_columns else self.lines[column], at
-        if self.n_sorted == 0 or line < 0:
-            return False
-        at = self.rank_of(column, value)
+        cdef int line, at
+        if self.n_sorted == 0 or column >= self.n_columns or self.lines[column] < 0:
+            return False        # without a sorted sample, there may be no lines
+        line, at = self.lines[column], self.rank_of(column, value)
         return at < self.n_ordered[line] and (
             self.values_in(line)[self.order_in(line)[at]] == value)
 
