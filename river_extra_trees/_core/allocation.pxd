@@ -21,7 +21,7 @@ cdef inline size_t product(size_t a, size_t b) except? <size_t>-1 nogil:
 
     Callers take the GIL to look for an exception when they get -1. It is never a size, but 0 is.
     """
-    if b and a > (<size_t>-1) // b:
+    if (a | b) >> 4 * sizeof(size_t) and b and a > (<size_t>-1) // b:   # a division is slow
         raise_memory_error()
     return a * b
 

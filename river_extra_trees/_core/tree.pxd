@@ -296,9 +296,9 @@ cdef inline void descend(const Tree* trees, int n, const double* row, RowKind ki
                 # In a leaf this may be wrong if the row is complete: it does not matter.
                 right = (value > this.threshold if kind == COMPLETE
                          else turn(this, value, kind == NUMERIC))
-                next = <size_t>(roots[k] + (this.left ^ <int>right))
+                next = <size_t>(roots[k] + (<unsigned int>this.left ^ right))
                 # All bits of `go` are set in a split, none in a leaf.
-                go = -<size_t>(this.turns // OTHERS_RIGHT)
+                go = -(<size_t>this.turns // OTHERS_RIGHT)
                 reached[k] = <const Node*>(<size_t>this ^ ((<size_t>this ^ next) & go))
         going = 0
         for k in range(LANES):
@@ -389,19 +389,6 @@ cdef inline double squares_of(const Tree* tree, int leaf) noexcept nogil:
     return moments_of(tree, leaf)[1]
 
 
-cdef inline void learn_class(Tree* tree, int leaf, int code, double weight,
-                             double fading) noexcept nogil:
-    """Let a leaf learn a sample, after decay. Memory for two cells is reserved."""
-    cdef Node* this = &tree.nodes[leaf]
-    cdef double faded = this.threshold * fading
-    if this.left == code and faded >= FAINTEST:
-        this.threshold = faded + weight
-        return
-    if fading < 1.0:
-        fade_classes(tree, leaf, fading)
-    add_class(tree, leaf, code, weight)
-
-
 cdef inline void learn_number(Tree* tree, int leaf, double y, double weight,
                               double fading) noexcept nogil:
     """Let a leaf learn a number, after decay: the mean does not fade."""
@@ -414,14 +401,20 @@ cdef inline void learn_number(Tree* tree, int leaf, double y, double weight,
 cdef inline int learn(Tree* tree, const Kind* kind, int leaf, double target, double weight,
                       double batch) except -1 nogil:
     """Let a leaf learn a sample, after decay. `batch` is the time of the visit, if it is kept."""
+    cdef Node* this = &tree.nodes[leaf]
+    cdef double faded = this.threshold * kind.fading
     touch(tree, leaf)
     if kind.with_visits:
         tree.visited[leaf] = batch
     if kind.regression:
         learn_number(tree, leaf, target, weight, kind.fading)
-        return 0
-    reserve_cells(tree, 2)
-    learn_class(tree, leaf, <int>target, weight, kind.fading)
+    elif this.left == <int>target and faded >= FAINTEST:     # all its weight is of this class
+        this.threshold = faded + weight
+    else:
+        reserve_cells(tree, 2)
+        if kind.fading < 1.0:
+            fade_classes(tree, leaf, kind.fading)
+        add_class(tree, leaf, <int>target, weight)
     return 0
 
 

@@ -65,6 +65,7 @@ cdef class Buffer:
     cdef int capacity                   # number of allocated columns
     cdef size_t n_bytes                 # number of allocated bytes
     cdef bint has_extremes              # whether a value came that `is_extreme`
+    cdef bint has_weights               # whether a weight came that is not 1
     cdef int64_t base                   # number in the stream of the first sample at place 0
     cdef readonly int64_t n_seen        # number of samples pushed so far
     cdef readonly int64_t oldest        # number in the stream of the oldest stored sample

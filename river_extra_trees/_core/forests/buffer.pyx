@@ -143,6 +143,7 @@ cdef class Buffer:
             self.begin_block(block, row, n_features)
         self.targets[block][at] = target
         self.targets[block][BLOCK + at] = weight
+        self.has_weights |= weight != 1.0
         self.list_present(self.presents[block], at, row, n_features)
         for k in range(self.n_present):
             column = self.present[k]

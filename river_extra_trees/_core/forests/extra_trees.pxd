@@ -117,6 +117,7 @@ cdef class ExtraTrees(Ensemble):
     cdef list small                     # of SmallBatch, per thread
     cdef int64_t* births                # per tree: samples seen when it replaced the one before
     cdef int64_t* renumbered            # per tree: samples seen when nodes last got other numbers
+    cdef bint forgets_fast              # whether a class may fade from a leaf in a small batch
     cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]: reached
     cdef int n_trees
 

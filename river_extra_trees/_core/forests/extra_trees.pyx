@@ -176,6 +176,7 @@ cdef class ExtraTrees(Ensemble):
         cdef int window_size, n, n_trees, first = 0
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
+        self.forgets_fast = fading ** batch_size < 1e-15     # no weight is below 1e-308
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
         self.rule_of_features = max_features_of(max_features)
         self.rules = rules

@@ -139,7 +139,7 @@ cdef class Growth(ColumnLists):
     cdef size_t lay_out(self, size_t most_values) except 0 nogil
     cdef void trim(self) noexcept nogil
     cdef size_t n_bytes(self) noexcept nogil
-    cdef void release(self) noexcept nogil
+    cdef void release(self, bint keeps_little) noexcept nogil
     cdef void begin(self, int node, int depth, bint keeps_root, int n_samples,
                     Rng rng) noexcept nogil
     cdef double expected_steps(self) noexcept nogil

@@ -113,7 +113,7 @@ cdef class Growth(ColumnLists):
             self.layout.n_samples = 0
             bytes = self.lay_out(self.room())
             if bytes > self.block_bytes:
-                self.release()
+                self.release(False)
                 self.block = <char*>resized(NULL, bytes, 1)
                 self.block_bytes = bytes
                 self.lay_out(self.room())
@@ -214,8 +214,10 @@ cdef class Growth(ColumnLists):
         return self.block_bytes + self.column_capacity * (2 * sizeof(int) + sizeof(double) + 1) + (
             2 * <size_t>(self.column_capacity // 64 + 1) * sizeof(uint64_t))
 
-    cdef void release(self) noexcept nogil:
-        """Free the memory of the growth."""
+    cdef void release(self, bint keeps_little) noexcept nogil:
+        """Free the memory of the growth, unless it is little and may be kept for the next one."""
+        if keeps_little and self.block_bytes < LEAST_TRIM:
+            return
         free(self.block)
         self.block, self.block_bytes, self.layout.n_samples = NULL, 0, 0
 
@@ -337,7 +339,7 @@ cdef class Growth(ColumnLists):
         cdef double* const* targets = self.buffer.targets
         cdef double first = self.buffer.weight(places[0]), largest = first
         cdef bint is_pure = True, are_equal = True
-        for i in range(1, n):
+        for i in range(1, n if self.buffer.has_weights else 0):
             are_equal &= (
                 targets[places[i] >> BLOCK_BITS][BLOCK + (places[i] & (BLOCK - 1))] == first)
         for i in range(0 if are_equal else n):

@@ -22,6 +22,7 @@ cdef extern from "lanes.h":
 
 cdef enum:
     MEASURED = 4            # samples that tell enough of most columns
+    PAGE = 4096             # bytes: a page of memory has at least so many
 
 
 cdef inline const double* read_values(LaneRows rows, int column, int at, int n,
@@ -292,12 +293,13 @@ cdef class LaneRows:
             lane += 1
 
     cdef void touch_rows(self, int at, int n) noexcept nogil:
-        """Write to n rows that the first split fills, or it would get all new pages at once."""
+        """Write to the pages of n rows that the first split fills, or it would get all at once."""
         cdef size_t first = max(at * <size_t>self.lanes.size,
                                 self.n_numbered * <size_t>self.n_samples * sizeof(float))
         cdef size_t stop = (at + n) * <size_t>self.lanes.size
-        if first < stop:
-            memset(self.rows[1] + first, 0, stop - first)
+        while first < stop:
+            self.rows[1][first] = 0
+            first += PAGE
 
     cdef void encode_run(self, int run) noexcept nogil:
         """Encode a run of samples, four lanes at a time."""

@@ -3,8 +3,7 @@
 A growth is spread over the samples until the next growth of its group begins.
 """
 
-from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from ..leaps cimport can_leap, extend_leaps, make_leaps
 from ..rng cimport BRANCH, RENEW, Rng, below, rng_for
@@ -28,7 +27,6 @@ cdef enum:
     DEEP = 128              # levels of a walk; LEVELS more of them count as another walk
     LEVELS = 16
     PATIENCE = 4            # a growth ends after so many times the time that it is given
-    BUCKETS = 64            # of leaves, see `sort_by_leaf`
     MOST = 64               # times the steps per sample that were expected to be enough
 
 cdef int64_t LARGEST_STEPS = 1 << 60
@@ -156,7 +154,7 @@ cdef void begin_again(ExtraTrees forest, Group group) noexcept:
     """Abandon the growth of the next tree, as its samples have lost values, and begin it anew."""
     if group.is_growing:
         free_tree(&group.growth.tree)
-        group.growth.growth.release()
+        group.growth.growth.release(False)
         group.growth.models.clear()
         group.is_growing = False
         group.due = forest.buffer.n_seen
@@ -200,7 +198,7 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     group.n_ready += 1
     group.is_growing = False
     group.growth.growth.keep_evidence()
-    group.growth.growth.release()
+    group.growth.growth.release(True)
     group.turn = (group.turn + 1) % group.n
 
 
@@ -240,8 +238,8 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
     cdef int n, i = 0, j
     cdef const int* found = small.leaves
     cdef const int* places = small.places
-    n = sort_by_leaf(forest, forest.leaves + <Py_ssize_t>tree * forest.batch_size, first, n_seen,
-                     small)
+    n = sort_by_leaf(forest, this, forest.leaves + <Py_ssize_t>tree * forest.batch_size, first,
+                     n_seen, small)
     if not forest.regression:
         reserve_cells(this, forest.batch_size)
     while i < n:
@@ -257,37 +255,21 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
     return shrink(this, forest.max_nodes)
 
 
-cdef int sort_by_leaf(ExtraTrees forest, const int* leaves, int64_t first, int64_t stop,
-                      SmallBatch small) noexcept nogil:
+cdef int sort_by_leaf(ExtraTrees forest, const Tree* tree, const int* leaves, int64_t first,
+                      int64_t stop, SmallBatch small) noexcept nogil:
     """Write leaves and places of the samples of a small batch, by leaf, then in order of arrival.
 
-    In a classification leaves with samples of one class may be left out. Most have one; therefore
-    the leaves are put into buckets first, and those of buckets with one class are left out.
+    Leaves of one class, which are most of them, are left out: they have learned the samples.
 
     Returns the number of samples that were written.
     """
     cdef int* found = small.leaves
     cdef int* places = small.places
-    cdef double[BUCKETS] last
-    cdef uint8_t[BUCKETS] is_mixed
-    cdef int at = <int>(first % forest.batch_size), n = <int>(stop - first), size = 0, k, leaf, _
-    cdef int place = forest.buffer.place_of(first), bucket
-    cdef double label
-    memset(is_mixed, forest.regression, BUCKETS)
-    if not forest.regression:
-        for bucket in range(BUCKETS):
-            last[bucket] = -1.0
-        for _ in range(n):
-            label = forest.buffer.target(place)
-            bucket = leaves[at] & (BUCKETS - 1)
-            is_mixed[bucket] |= (last[bucket] >= 0.0) & (last[bucket] != label)
-            last[bucket] = label
-            at = at + 1 if at + 1 < forest.batch_size else 0
-            place = forest.buffer.place_after(place)
-        at, place = <int>(first % forest.batch_size), forest.buffer.place_of(first)
-    for _ in range(n):
+    cdef int at = <int>(first % forest.batch_size), size = 0, k, leaf, _
+    cdef int place = forest.buffer.place_of(first)
+    for _ in range(<int>(stop - first)):
         leaf = leaves[at]
-        if is_mixed[leaf & (BUCKETS - 1)]:
+        if tree.nodes[leaf].left < 0 or forest.forgets_fast:
             k = size
             while k > 0 and found[k - 1] > leaf:
                 found[k], places[k] = found[k - 1], places[k - 1]

@@ -222,21 +222,21 @@ cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nog
     """
     cdef int tree, size = forest.batch_size, first = group.first, stop = first + group.n
     cdef int next_split = first + (rows.at + 1 + size - first % size) % size
-    cdef double target = 0.0
+    cdef bint regression = forest.regression, are_ready = group.n_ready > 0
+    cdef double target = rows.targets[0] if rows.is_answered else 0.0
     if not rows.is_answered:
         for tree in range(first, stop):
-            if forest.regression:
+            if regression:
                 find_slope(forest, rows, tree)
             answer(forest, rows, group, g, tree, rows.leaves + tree, rows.slopes + tree, 0, 1)
         return 0
     for tree in range(first, stop):
-        target = rows.targets[0]
-        if forest.regression:
+        if regression:
             if rows.asked != NULL:
                 find_slope(forest, rows, tree)
-            target = remainder(target, rows.slopes[tree])
+            target = remainder(rows.targets[0], rows.slopes[tree])
         learn_row(forest, tree, rows.leaves[tree], rows.at, target, rows.weights[0])
-        if tree == next_split or group.n_ready:
+        if tree == next_split or are_ready:
             change_tree(forest, group, tree, rows.first + 1, group.first_version(tree),
                         <SmallBatch>forest.small_of(0))
         if tree == next_split:
