@@ -109,7 +109,7 @@ cdef class Buffer:
         return 0
 
     cdef int reserve_room(self, int n_columns) except -1 nogil:
-        """Make room for one more block in the first columns: before it begins, for a few at once."""
+        """Make room for one more block in the first columns, for a few before it begins."""
         cdef Store* this
         while self.n_with_room < n_columns:
             this = &self.columns[self.n_with_room]
