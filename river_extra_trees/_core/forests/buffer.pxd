@@ -55,6 +55,7 @@ cdef class Buffer:
     cdef Present** presents             # per block
     cdef readonly int n_blocks          # maximum number of blocks
     cdef int n_allocated                # number of blocks allocated so far
+    cdef int n_with_room                # number of columns that have room for one block more
     cdef Store* columns
     cdef int64_t* latest                # per column: the last sample with a value; -1: none stored
     cdef int64_t* previous              # per column: the one before; -1: there is none
@@ -65,7 +66,6 @@ cdef class Buffer:
     cdef int capacity                   # number of allocated columns
     cdef size_t n_bytes                 # number of allocated bytes
     cdef bint has_extremes              # whether a value came that `is_extreme`
-    cdef bint has_weights               # whether a weight came that is not 1
     cdef int64_t base                   # number in the stream of the first sample at place 0
     cdef readonly int64_t n_seen        # number of samples pushed so far
     cdef readonly int64_t oldest        # number in the stream of the oldest stored sample
@@ -73,6 +73,7 @@ cdef class Buffer:
     cdef int reserve(self, const double* row, const int* columns, int n_columns,
                      int n_features) except -1 nogil
     cdef int reserve_block(self) except -1 nogil
+    cdef int reserve_room(self, int n_columns) except -1 nogil
     cdef int reserve_entries(self, Present* this) except -1 nogil
     cdef int reserve_columns(self, int n_features) except -1 nogil
     cdef int push(self, const double* row, int n_features, double target,
