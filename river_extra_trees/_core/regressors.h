@@ -24,16 +24,38 @@ INLINE Doubles standardised(Doubles value, Doubles center, Doubles scale, Double
     return where_present(z, least_doubles(largest_doubles(z, low), high));
 }
 
-/* Replace n values by (value - center) * scale, from low to high; missing ones by 0. */
-static inline void standardise(double *values, int n, const double *centers, const double *scales,
-                               const double *lows, const double *highs) {
-    int i, two;
-    for (i = 0; i < n; i += 2) {
-        two = i + 1 < n;
-        store_two(values + i, standardised(
-            load_two(values + i, two), load_two(centers + i, two), load_two(scales + i, two),
-            load_two(lows + i, two), load_two(highs + i, two)), two);
+/* Replace the first k values of n rows of k + 1 by (value - center) * scale, from low to high; missing
+ones by 0. */
+static inline void standardise(double *rows, int n, int k, const double *centers,
+                               const double *scales, const double *lows, const double *highs) {
+    int i, j;
+    for (j = 0; j < k; j += 2) {
+        int two = j + 1 < k;
+        Doubles center = load_two(centers + j, two), scale = load_two(scales + j, two);
+        Doubles low = load_two(lows + j, two), high = load_two(highs + j, two);
+        double *at = rows + j;
+        for (i = 0; i < n; i++, at += k + 1)
+            store_two(at, standardised(load_two(at, two), center, scale, low, high), two);
     }
+}
+
+/* The sum of the terms of k regressors, in their order, at a row of values by column: of columns from
+n_columns on, all values are missing. */
+static inline double slope_at(const double *row, int n_columns, const int *columns, int k,
+                              const double *model, const double *centers, const double *scales,
+                              const double *lows, const double *highs) {
+    double slope = -model[k], z[2];
+    int j;
+    for (j = 0; j < k; j += 2) {
+        int two = j + 1 < k, a = columns[j], b = columns[j + two];
+        store_doubles(z, standardised(
+            two_doubles(a < n_columns ? row[a] : NAN, b < n_columns ? row[b] : NAN),
+            load_two(centers + j, two), load_two(scales + j, two), load_two(lows + j, two),
+            load_two(highs + j, two)));
+        slope += model[j] * z[0];
+        if (two) slope += model[j + 1] * z[1];
+    }
+    return slope;
 }
 
 /* Add the term of a regressor for each of n rows, which have one model each, or all the same one
