@@ -457,6 +457,24 @@ static inline void extend_extremes(double *low, double *high, int *has_missing,
     *has_missing |= each[2][0] != each[2][0] || each[2][1] != each[2][1];
 }
 
+/* The next float above a finite one, and the next double above (1) or below (-1). */
+INLINE float next_float(float x) {
+    int32_t bits;
+    if (x == 0.0f) x = 0.0f;                /* not -0 */
+    memcpy(&bits, &x, sizeof(bits));
+    bits += bits < 0 ? -1 : 1;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+INLINE double next_double(double x, int direction) {
+    int64_t bits;
+    if (x == 0.0) x = direction < 0 ? -0.0 : 0.0;
+    memcpy(&bits, &x, sizeof(bits));
+    bits += bits < 0 ? -direction : direction;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
 INLINE float encoded(double value, double offset, double scale) {
     return (float)((value - offset) * scale);
 }
