@@ -40,7 +40,6 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..split cimport Split
 from ..tree cimport Kind, Tree
-from .candidates cimport Side
 from .column_lists cimport ColumnLists
 from .lane_rows cimport Segment, Task
 
@@ -165,12 +164,11 @@ cdef class Growth(ColumnLists):
     cdef void choose_others(self, Tree* tree) noexcept nogil
     cdef void split_fast(self, Tree* tree) noexcept nogil
     cdef void split_two(self, Tree* tree) noexcept nogil
+    cdef Split split_at(self, float limit, bint missing_left) noexcept nogil
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil
     cdef void split_wide(self, Tree* tree) noexcept nogil
     cdef void split_task(self, Tree* tree, const Split* split, const Test* test,
                          double gain) noexcept nogil
     cdef void move(self, const Test* test, Task* left, Task* right) noexcept nogil
-    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil
-    cdef double unscaled(self, double found) noexcept nogil
     cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil

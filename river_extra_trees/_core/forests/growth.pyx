@@ -490,7 +490,7 @@ cdef class Growth(ColumnLists):
 
     cdef void draw(self, Tree* tree) noexcept nogil:
         """Draw thresholds; choose lanes among those that vary."""
-        cdef int i, n = self.task.n, n_vary, lane
+        cdef int n = self.task.n, n_vary, word
         cdef int n_drawn = 4 * self.lanes.n_bytes + 2 * (self.lanes.n_full + self.lanes.n_other)
         cdef Rng rng = self.rng
         self.n_steps += 20 + n * (self.lanes.size // 16)
@@ -502,19 +502,18 @@ cdef class Growth(ColumnLists):
         else:
             self.draw_all(rng, n_drawn)
         n_vary = count_lanes(self.vary, self.n_words)
+        self.phase = COUNT
         if n_vary == 0:
             self.leave(tree)
-            return
-        self.phase = COUNT
-        if n > 2:
+        elif n > 2:
             self.choose(n_vary, self.max_features)
-            return
-        lane = self.choose_one(n_vary)              # all are perfect for two
-        if lane >= self.lanes.n_fast:
+        elif self.choose_one(n_vary) < self.lanes.n_fast:       # all are perfect for two
+            word = word_of(&self.lanes, self.lane)
+            skip(&rng, word)
+            self.words[word], self.phase = next_word(&rng), SPLIT
+        else:
             self.draw_all(rng, n_drawn)
-            return
-        skip(&rng, word_of(&self.lanes, lane))
-        self.words[0], self.lane, self.phase = next_word(&rng), lane, SPLIT
+            self.lane = -1
 
     cdef void draw_all(self, Rng rng, int n_words) noexcept nogil:
         """Draw the thresholds of all lanes, and find out which of them vary."""
@@ -550,13 +549,12 @@ cdef class Growth(ColumnLists):
 
     cdef int choose_one(self, int n_vary) noexcept nogil:
         """Choose one of the lanes that vary, by the random numbers of `choose`."""
-        cdef int at = 0, lane
-        if n_vary > 1:
-            at = <int>((next_word(&self.rng) & 0xffff) * n_vary >> 16)
-        lane = lane_at(self.vary, 1 - at if n_vary == 2 else at)    # of two, one is left out
+        cdef int at = 0 if n_vary == 1 else <int>(
+            (next_word(&self.rng) & 0xffff) * n_vary >> 16)
+        self.lane = lane_at(self.vary, 1 - at if n_vary == 2 else at)   # of two, one is left out
         clear_lanes(self.chosen, self.n_words)
-        self.chosen[lane >> 6] = <uint64_t>1 << (lane & 63)
-        return lane
+        self.chosen[self.lane >> 6] = <uint64_t>1 << (self.lane & 63)
+        return self.lane
 
     cdef void count(self) noexcept nogil:
         """Compute the scores of the fast lanes that are chosen."""
@@ -635,16 +633,14 @@ cdef class Growth(ColumnLists):
 
     cdef void split_fast(self, Tree* tree) noexcept nogil:
         """Split the task at the threshold of a fast lane."""
-        cdef const Lane* lane = &self.of_lanes[self.lane]
         cdef size_t byte = self.byte_of(self.lane)
         cdef int s
         cdef int64_t left, n, of_left = 0, of_right = 0, of_node = 0     # squares of sums
-        cdef float limit
         cdef Split split
         cdef Test test
-        limit = self.thresholds[byte] if lane.is_byte else float_at(self.thresholds + byte)
         test.values, test.stride = self.own_rows() + byte, self.lanes.size
-        test.is_float, test.limit = not lane.is_byte, limit
+        test.is_float = not self.of_lanes[self.lane].is_byte
+        test.limit = float_at(self.thresholds + byte) if test.is_float else self.thresholds[byte]
         for s in range(self.task.n_segments):
             self.lefts[s] = self.counts[s * self.lanes.n_fast + self.lane]
         self.left.n = 0
@@ -659,29 +655,26 @@ cdef class Growth(ColumnLists):
             of_left, of_node = self.sums[self.lane], self.total
             of_right = of_node - of_left
             of_left, of_right, of_node = of_left * of_left, of_right * of_right, of_node * of_node
-        split.feature, split.nominal = lane.column, 0
-        split.missing_left = self.left.n >= self.right.n
-        split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
+        split = self.split_at(test.limit, self.left.n >= self.right.n)
         self.split_task(tree, &split, &test, self.unscaled(
             <double>of_left / self.left.n + <double>of_right / self.right.n
             - <double>of_node / self.task.n))
 
     cdef void split_two(self, Tree* tree) noexcept nogil:
         """Split two samples by the lane that was chosen; their leaves learn them, no row moves."""
-        cdef const Lane* lane = &self.of_lanes[self.lane]
         cdef const int* items = self.own_items()
         cdef float limit = 0.0
         cdef int right, node, i
         cdef int64_t of_left, of_right, of_node = self.total
         cdef double gain = 1.0
         cdef Split split
-        right = divide_two(&self.lanes, self.own_rows(), self.lane, self.words[0], &limit)
+        right = divide_two(&self.lanes, self.own_rows(), self.lane,
+                           self.words[word_of(&self.lanes, self.lane)], &limit)
         if self.criterion == VARIANCE:
             of_left, of_right = self.whole_targets[1 - right], self.whole_targets[right]
             gain = <double>(of_left * of_left) + of_right * of_right - <double>(
                 of_node * of_node) / 2
-        split.feature, split.nominal, split.missing_left = lane.column, 0, True
-        split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
+        split = self.split_at(limit, True)
         node = split_leaf(tree, self.task.node, &split, self.unscaled(gain)) ^ 1
         for i in range(2):                          # the right one first
             if self.criterion == VARIANCE:
@@ -693,10 +686,17 @@ cdef class Growth(ColumnLists):
             node, right = node ^ 1, 1 - right
         self.phase = OPEN
 
+    cdef inline Split split_at(self, float limit, bint missing_left) noexcept nogil:
+        """The split at a threshold of the lane, as it is encoded."""
+        cdef const Lane* lane = &self.of_lanes[self.lane]
+        cdef Split split
+        split.feature, split.nominal, split.missing_left = lane.column, 0, missing_left
+        split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
+        return split
+
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil:
         """Split the task by a candidate of a lane whose `values` were read."""
         cdef Split split = found[0]
-        cdef const Lane* lane
         cdef int i, s, is_left
         cdef Test test
         if split.nominal == VALUES:
@@ -715,9 +715,7 @@ cdef class Growth(ColumnLists):
             self.lefts[self.codes[i]] += is_left
             self.add(&self.left if is_left else &self.right, i)
         if not split.nominal:
-            lane = &self.of_lanes[self.lane]
-            if not lane.is_exact:
-                split.threshold = largest_at(split.threshold, lane.offset, lane.scale)
+            split = self.split_at(<float>split.threshold, split.missing_left)
         test.values, test.stride, test.is_float, test.limit = self.sides, 1, False, 0.0
         self.split_task(tree, &split, &test, self.gain(&self.node, &self.left, &self.right))
 
@@ -788,16 +786,6 @@ cdef class Growth(ColumnLists):
                   self.rows[to] + <size_t>left.start * self.lanes.size,
                   self.items[from_] + left.start if self.has_items else NULL,
                   self.items[to] + left.start, keeps_left, keeps_right)
-
-    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil:
-        """The decrease of impurity by a split of a node into two sides, times the weight."""
-        return self.unscaled(self.side_score(left) + self.side_score(right)
-                             - self.side_score(node))
-
-    cdef inline double unscaled(self, double found) noexcept nogil:
-        """A difference of scores in units of weights and targets."""
-        found /= self.unit
-        return found if self.criterion != VARIANCE else found / self.grain / self.grain
 
     cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil:
