@@ -273,6 +273,43 @@ static inline void sum_targets(const Lanes *lanes, const uint8_t *rows, const in
                                             counts + 4 * unit))
 }
 
+/* Copy the n numbers of some items; find the extremes, and return the sum in this order. */
+static inline double list_numbers(const double *numbers, const int *items, int n, double *own,
+                                  double *low, double *high) {
+    Doubles least = all_doubles(numbers[items[0]]), most = least;
+    double total = 0.0, each[2];
+    int i;
+    for (i = 0; i + 1 < n; i += 2) {
+        double a = numbers[items[i]], b = numbers[items[i + 1]];
+        Doubles x = two_doubles(a, b);
+        least = least_doubles(x, least), most = largest_doubles(x, most);
+        store_doubles(own + i, x);
+        total = total + a + b;
+    }
+    if (i < n) {
+        own[i] = numbers[items[i]];
+        least = least_doubles(all_doubles(own[i]), least);
+        most = largest_doubles(all_doubles(own[i]), most);
+        total += own[i];
+    }
+    store_doubles(each, least), *low = each[0] < each[1] ? each[0] : each[1];
+    store_doubles(each, most), *high = each[0] > each[1] ? each[0] : each[1];
+    return total;
+}
+
+/* Write (own - center) * grain as whole numbers, rounded to 0; return their sum. */
+static inline int whole_numbers(const double *own, int n, double center, double grain, int *whole) {
+    Doubles centers = all_doubles(center), grains = all_doubles(grain);
+    int i, total = 0;
+    for (i = 0; i + 1 < n; i += 2) {
+        store_whole(whole + i, multiply_doubles(
+            subtract_doubles(load_doubles(own + i), centers), grains));
+        total += whole[i] + whole[i + 1];
+    }
+    if (i < n) total += whole[i] = (int)((own[i] - center) * grain);
+    return total;
+}
+
 /* ------------------------------------------------------------------------------- scores */
 
 /* sum_left / n_left + sum_right / n_right; the formula is the same for all candidates. */

@@ -119,13 +119,29 @@ static void measure(int n) {
     const double *of_floats[4] = {doubles, doubles, doubles, doubles};
     const uint8_t *of_bytes[4] = {bytes, bytes, bytes, bytes};
     const double offsets[4] = {3.5, 0.0, 1e9, -1.0}, scales[4] = {0.25, 1.0, 4.0, 0.5};
-    double low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = -INFINITY, total, expected = 0.0, own[N], given_numbers[N];
+    int whole;
     for (i = 0; i < n; i++) {
         doubles[i] = number(missing) * (up_to(1) ? 1.0 : 1.00000001);
         bytes[i] = (uint8_t)up_to(255), positions[i] = n - 1 - i;
     }
     extend_extremes(&low, &high, &has_missing, doubles, n);
     print(&low, sizeof(low)), print(&high, sizeof(high)), print(&has_missing, sizeof(int));
+    for (i = 0; i < n; i++) given_numbers[i] = number(0) * 1.1, items[0][i] = n - 1 - i;
+    total = list_numbers(given_numbers, items[0], n, own, &low, &high);
+    for (i = 0; i < n; i++) {
+        expected += given_numbers[n - 1 - i];
+        must(own[i] == given_numbers[n - 1 - i] && low <= own[i] && own[i] <= high, "a number");
+    }
+    must(total == expected, "another sum of numbers");
+    print(&low, sizeof(low)), print(&high, sizeof(high));
+    for (i = 0; i < n; i++) own[i] = up_to(99) * 0.37;
+    whole = whole_numbers(own, n, 17.3, 1000.7, targets), print(targets, sizeof(int) * n);
+    for (i = 0; i < n; i++) {
+        must(targets[i] == (int)((own[i] - 17.3) * 1000.7), "another whole number");
+        whole -= targets[i];
+    }
+    must(whole == 0, "another sum of whole numbers");
     for (i = 0; i < n; i++) {
         float x = (float)doubles[i];
         must(isnan(x) || next_float(x) == nextafterf(x, INFINITY), "another float is next");
