@@ -188,7 +188,7 @@ def test_page(
 
 
 def test_readme_shows_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """The output of its example, whose numbers may differ by half a point; and the speed."""
+    """The output of its example, and the speed. River's numbers depend on Python's version."""
     page = ROOT / "README.md"
     (code,), (shown,) = blocks(page, "python"), blocks(page, "text")
     exec(code, {})
@@ -196,7 +196,7 @@ def test_readme_shows_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out
     assert number.sub("", printed) == number.sub("", shown)
     numbers = (list(map(float, number.findall(each))) for each in (printed, shown))
-    assert next(numbers) == pytest.approx(next(numbers), abs=0.5)
+    assert next(numbers) == pytest.approx(next(numbers), abs=1.0)
     recorded = results.read(results.RECORDED / "peers.csv")
     names = streams.UNSEEN["classification"]
     head, lines = Standings("classification", recorded, names).summary()

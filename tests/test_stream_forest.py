@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from river_extra_trees import (
@@ -49,6 +50,19 @@ def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
     """The node of the leaf that a sample falls to."""
     *_, leaf = path(model._core.nodes(tree), model._core.row_of(x))
     return int(leaf["node"])
+
+
+@pytest.mark.parametrize("learner", ALL)
+def test_the_next_batch_has_no_column_before_its_first_sample(learner: Any) -> None:
+    """Reading one would be reading memory that the empty window has not allocated."""
+    model, samples = learner(seed=1, batch_size=40), rows(41)
+    for x, y in samples[:40]:
+        model.learn_one(x, y)
+    model._core.check()
+    assert (model._core.window.size, model._core.window.n_columns) == (0, 0)
+    model.learn_many(pd.DataFrame([x for x, _ in samples[40:]]), [y for _, y in samples[40:]])
+    model._core.check()
+    assert model._core.window.n_columns == 5
 
 
 @pytest.mark.parametrize("seed", range(70))

@@ -517,6 +517,7 @@ cdef class Window:
                 "Window: the slots are not all there once")
         require(all([self.arrival[slot] == -1 for slot in slots[self.size:]]),
                 "Window: a free slot holds a sample")
+        require(self.n_columns <= self.n_lines, "Window: a column has no line")
         live = [self.live[i] for i in range(self.n_live)]
         require(live == [other.live[i] for i in range(other.n_live)]
                 and live == [column for column in range(self.n_lines) if self.lines[column] >= 0],
@@ -572,8 +573,8 @@ cdef class Window:
     cdef bint has_sorted(self, int column, double value) noexcept nogil:
         """Whether a sorted sample has a value in a column."""
         cdef int line, at
-        if self.n_sorted == 0 or column >= self.n_columns or self.lines[column] < 0:
-            return False        # without a sorted sample, there may be no lines
+        if column >= self.n_columns or self.lines[column] < 0:
+            return False
         line, at = self.lines[column], self.rank_of(column, value)
         return at < self.n_ordered[line] and (
             self.values_in(line)[self.order_in(line)[at]] == value)

@@ -3,6 +3,7 @@
 import asyncio
 import pickle
 import random
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -176,8 +177,16 @@ def test_many_clients_at_once(tmp_path: Path, queue: int) -> None:
 
     async def storm() -> list[Answer]:
         parts = [body_of(*SAMPLES[i : i + 3]) for i in range(0, 300, 3)]
-        requests = (ask(app.asgi, "/learn", part, kind=LINES) for part in parts)
-        return await asyncio.gather(*requests, ask(app.asgi, "/health"))
+        all_came = threading.Event()
+        app.thread.submit(all_came.wait)
+        requests = [
+            asyncio.create_task(ask(app.asgi, "/learn", part, kind=LINES)) for part in parts
+        ]
+        health = await ask(app.asgi, "/health")
+        while sum(request.done() for request in requests) + app.waiting < len(requests):
+            await asyncio.sleep(0)
+        all_came.set()
+        return [*await asyncio.gather(*requests), health]
 
     *answers, health = asyncio.run(storm())
     assert health.status == 200

@@ -55,6 +55,7 @@ cdef class Buffer:
     cdef Present** presents             # per block
     cdef readonly int n_blocks          # maximum number of blocks
     cdef int n_allocated                # number of blocks allocated so far
+    cdef int n_with_room                # number of columns that have room for one block more
     cdef Store* columns
     cdef int64_t* latest                # per column: the last sample with a value; -1: none stored
     cdef int64_t* previous              # per column: the one before; -1: there is none
@@ -72,6 +73,7 @@ cdef class Buffer:
     cdef int reserve(self, const double* row, const int* columns, int n_columns,
                      int n_features) except -1 nogil
     cdef int reserve_block(self) except -1 nogil
+    cdef int reserve_room(self, int n_columns) except -1 nogil
     cdef int reserve_entries(self, Present* this) except -1 nogil
     cdef int reserve_columns(self, int n_features) except -1 nogil
     cdef int push(self, const double* row, int n_features, double target,

@@ -54,10 +54,12 @@ cdef class Buffer:
 
         Stored samples do not change.
         """
-        cdef int at = self.place_of(self.n_seen) >> BLOCK_BITS, i, k, column, width
+        cdef int place = self.place_of(self.n_seen), at = place >> BLOCK_BITS, i, k, column, width
         cdef Store* this
         if at >= self.n_allocated:      # by one: blocks are filled in order
             self.reserve_block()
+        elif self.n_allocated < self.n_blocks:
+            self.reserve_room(<int>(<int64_t>self.capacity * (place & (BLOCK - 1)) >> BLOCK_BITS))
         if n_features > self.capacity:
             self.reserve_columns(n_features)
         self.n_present = 0
@@ -95,18 +97,26 @@ cdef class Buffer:
 
     cdef int reserve_block(self) except -1 nogil:
         """Allocate one more block, without values."""
-        cdef int column, n = self.n_allocated + 1
-        for column in range(self.capacity):
-            self.columns[column].blocks = <void**>resized(
-                self.columns[column].blocks, n, sizeof(void*))
-            self.columns[column].blocks[n - 1] = NULL
+        cdef int n = self.n_allocated + 1
+        self.reserve_room(self.capacity)
         self.targets = <double**>resized(self.targets, n, sizeof(double*))
         self.presents = <Present**>resized(self.presents, n, sizeof(Present*))
         self.targets[n - 1] = <double*>resized(NULL, 2 * BLOCK, sizeof(double))
         self.presents[n - 1] = <Present*>zeroed(1, sizeof(Present))
-        self.n_allocated = n
+        self.n_allocated, self.n_with_room = n, 0
         self.n_bytes += (sizeof(double*) + 2 * BLOCK * sizeof(double) + sizeof(Present*)
-                         + sizeof(Present) + self.capacity * sizeof(void*))
+                         + sizeof(Present))
+        return 0
+
+    cdef int reserve_room(self, int n_columns) except -1 nogil:
+        """Make room for one more block in the first columns, for a few before it begins."""
+        cdef Store* this
+        while self.n_with_room < n_columns:
+            this = &self.columns[self.n_with_room]
+            this.blocks = <void**>resized(this.blocks, self.n_allocated + 1, sizeof(void*))
+            this.blocks[self.n_allocated] = NULL
+            self.n_with_room += 1
+            self.n_bytes += sizeof(void*)
         return 0
 
     cdef int reserve_columns(self, int n_features) except -1 nogil:

@@ -140,7 +140,7 @@ cdef class ExtraTrees(Ensemble):
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef bint is_same_row(self) noexcept nogil
     cdef int n_visited(self, int n_columns, bint has_lists) noexcept nogil
-    cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil
+    cdef int n_visited_by(self, TreeGrowth growing, int64_t first, int n) noexcept nogil
     cdef int n_members(self) noexcept nogil
     cdef int answer(self) except -1 nogil
     cdef void begin_row(self) noexcept nogil

@@ -276,22 +276,24 @@ cdef class ExtraTrees(Ensemble):
             return n
         return min(n, <int>(MOST_OF_LISTS if has_lists else MOST_OF_SHARE))
 
-    cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil:
+    cdef int n_visited_by(self, TreeGrowth growing, int64_t first, int n) noexcept nogil:
         """`n_visited` for the columns that were offered to a growth on n samples.
 
         If the rows of the growth hold most of the columns in its last sample, all of a share are
         visited: that costs little more, since the passes over the rows take all columns anyway.
         """
         cdef int i, place = self.buffer.place_of(first + n - 1), n_present = 0
-        cdef int64_t n_cells = <int64_t>growth.n_offered * n
-        if are_few(self.buffer.n_values(first, n), n_cells):
-            return self.n_visited(growth.n_offered, True)
+        cdef int n_offered = growing.growth.n_offered
+        cdef int64_t n_cells = <int64_t>n_offered * n
+        if are_few(growing.n_values, n_cells):
+            return self.n_visited(n_offered, True)
         if n_cells <= MOST_CELLS:
-            for i in range(growth.n_offered):
-                n_present += not is_missing(self.buffer.value(growth.columns[i], place))
-            if 2 * n_present >= growth.n_offered:
-                return n_tried(&self.rule_of_features, growth.n_offered)
-        return self.n_visited(growth.n_offered, False)
+            for i in range(n_offered):
+                n_present += not is_missing(
+                    self.buffer.value(growing.growth.columns[i], place))
+            if 2 * n_present >= n_offered:
+                return n_tried(&self.rule_of_features, n_offered)
+        return self.n_visited(n_offered, False)
 
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
         cdef LinearModels models
@@ -714,10 +716,8 @@ cdef class ExtraTrees(Ensemble):
                 "ExtraTrees: a growth contradicts the number of samples")
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
-        group.growth.reserve(group.n_labels, group.begun - group.n_samples(), group.n_samples(),
-                             self.n_visited_by(
-                                 group.growth.growth, group.begun - group.n_samples(),
-                                 group.n_samples()))
+        group.growth.reserve(group.n_labels, group.n_samples(), self.n_visited_by(
+            group.growth, group.begun - group.n_samples(), group.n_samples()))
         if not self.regression:
             reserve_samples(&group.growth.tree, group.n_samples())
         start_growth(self, group)

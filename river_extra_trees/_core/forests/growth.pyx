@@ -9,7 +9,7 @@ from ..allocation cimport carve, free, product, resized, trimmed
 from ..rng cimport next_word, skip
 from ..split cimport ENTROPY, VALUES, VARIANCE, goes_left
 from ..tree cimport add_class, learn_number, reserve_pairs, split_leaf
-from .buffer cimport BLOCK, BLOCK_BITS
+from .buffer cimport BLOCK
 from .candidates cimport LEAST_TOLD
 from .column_lists cimport MOST_COUNTED, Link
 from .lane_rows cimport Lane, Lanes, Range, float_at, largest_at
@@ -329,16 +329,25 @@ cdef class Growth(ColumnLists):
 
     cdef void sort_samples(self, Tree* tree) noexcept nogil:
         """Bring the samples into the order of their classes; find out what the growth may use."""
-        cdef int i, code = 0, n_of_class, at = 0, n = self.n_samples
+        cdef int i = 0, j, code = 0, n_of_class, at = 0, n = self.n_samples, n_run
         cdef const int* places = self.places
+        cdef const double* targets
         cdef int* codes = self.codes
         cdef int* counts = self.class_counts
-        cdef double* const* targets = self.buffer.targets
+        cdef int* items = self.items[0]
+        cdef int* positions = self.positions
         cdef double first = self.buffer.weight(places[0]), largest = first
         cdef bint is_pure = True, are_equal = True
-        for i in range(1, n):
-            are_equal &= (
-                targets[places[i] >> BLOCK_BITS][BLOCK + (places[i] & (BLOCK - 1))] == first)
+        while i < n:
+            n_run = self.adjacent_from(i)
+            targets = self.buffer.targets_at(places[i])
+            are_equal &= targets[BLOCK] == first and memcmp(
+                targets + BLOCK, targets + BLOCK + 1, (n_run - 1) * sizeof(double)) == 0
+            if self.criterion != VARIANCE:
+                for j in range(n_run):
+                    codes[j] = <int>targets[j]
+            codes, i = codes + n_run, i + n_run
+        codes = self.codes
         for i in range(0 if are_equal else n):
             largest = max(largest, self.buffer.weight(places[i]))
         self.unit = 2.0 * power_below(largest)
@@ -355,10 +364,8 @@ cdef class Growth(ColumnLists):
                     break
         else:
             for i in range(n):
-                code = <int>targets[places[i] >> BLOCK_BITS][places[i] & (BLOCK - 1)]
-                codes[i] = code
-                counts[code] += 1
-            is_pure = counts[code] == n
+                counts[codes[i]] += 1
+            is_pure = counts[codes[0]] == n
         for code in range(self.n_classes):
             n_of_class = counts[code]
             counts[code] = at
@@ -370,7 +377,7 @@ cdef class Growth(ColumnLists):
         for i in range(n):                          # each sample gets the next row of its class
             at = counts[codes[i]]
             counts[codes[i]] = at + 1
-            self.positions[i], self.items[0][at] = at, i
+            positions[i], items[at] = at, i
             if self.is_wide:
                 self.class_of[at] = codes[i]
         self.task.start, self.task.n, self.task.side = 0, n, 0

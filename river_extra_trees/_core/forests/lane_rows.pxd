@@ -126,6 +126,17 @@ cdef class LaneRows:
         self.marks[column >> 6] |= bit
 
     @cython.final
+    cdef inline int adjacent_from(self, int i) noexcept nogil:
+        """How many samples from sample i on are adjacent in a block of the buffer."""
+        cdef const int* places = self.places + i
+        cdef int n = self.buffer.n_adjacent(places[0], self.n_samples - i)
+        if places[n - 1] != places[0] + n - 1:      # places are in the order of arrival
+            n = 1
+            while places[n] == places[0] + n:
+                n += 1
+        return n
+
+    @cython.final
     cdef inline size_t byte_of(self, int lane) noexcept nogil:
         """The place of a lane in a row."""
         return lane + 3 * max(0, lane - 16 * self.lanes.n_bytes)

@@ -187,18 +187,12 @@ cdef class LaneRows:
 
         These are adjacent in a block of the buffer; or any, if most samples have no neighbours.
         """
-        cdef const int* places = self.places
-        cdef int i = 0, n
+        cdef int i = 0
         self.n_runs = 0
         while i < self.n_samples:
             self.spare[self.n_runs] = i
             self.n_runs += 1
-            n = self.buffer.n_adjacent(places[i], self.n_samples - i)
-            if places[i + n - 1] != places[i] + n - 1:      # places are in the order of arrival
-                n = 1
-                while places[i + n] == places[i] + n:
-                    n += 1
-            i += n
+            i += self.adjacent_from(i)
         self.is_scattered = 4 * self.n_runs > self.n_samples
         if self.is_scattered:
             self.n_runs = (self.n_samples + GATHERED - 1) // GATHERED

@@ -148,6 +148,7 @@ cdef class TreeGrowth:
     cdef Kind tree_kind
     cdef readonly LinearModels models   # its models
     cdef int n_samples
+    cdef int64_t n_values               # of the samples, see `offer_columns`
     cdef int n_regressors               # number of numeric features offered, also constant ones
     cdef Phase phase
     cdef int64_t n_own_steps            # number of steps, without those of `growth`
@@ -160,8 +161,7 @@ cdef class TreeGrowth:
     cdef double* rows                   # SUM and LEARN: regressors and targets of samples
     cdef int capacity
 
-    cdef int reserve(self, int n_labels, int64_t first, int n_samples,
-                     int max_features) except -1 nogil
+    cdef int reserve(self, int n_labels, int n_samples, int max_features) except -1 nogil
     cdef int least_samples(self, int n_regressors) noexcept nogil
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
     cdef bint offer_few(self, Schema schema, int64_t first, int n_samples) noexcept nogil

@@ -329,11 +329,10 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, int n_labels, int64_t first, int n_samples,
-                     int max_features) except -1 nogil:
+    cdef int reserve(self, int n_labels, int n_samples, int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        They are those from number `first` in the stream on. The columns were offered.
+        Its columns were offered.
         """
         cdef int n_leaves, n = self.n_regressors
         if self.kind != NO_MODELS:
@@ -348,9 +347,8 @@ cdef class TreeGrowth:
                 n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
                 self.models.reserve(n, product(n_leaves, n + 2), 2 * n_leaves)
         uproot(&self.tree)
-        return self.growth.reserve(
-            &self.tree, &self.tree_kind, n_labels, n_samples,
-            self.growth.buffer.n_values(first, n_samples), max_features)
+        return self.growth.reserve(&self.tree, &self.tree_kind, n_labels, n_samples,
+                                   self.n_values, max_features)
 
     cdef int least_samples(self, int n_regressors) noexcept nogil:
         """Minimum number of samples of a leaf with so many regressors."""
@@ -393,6 +391,7 @@ cdef class TreeGrowth:
         cdef int k, n_numeric = 0
         self.growth.reserve_columns(schema.n_columns)
         self.growth.n_offered = 0
+        self.n_values = self.growth.buffer.n_values(first, n_samples)
         if not self.offer_few(schema, first, n_samples):
             self.offer(schema, first, n_samples)
         self.leave_out(schema, first, n_samples)
@@ -406,7 +405,7 @@ cdef class TreeGrowth:
     cdef bint offer_few(self, Schema schema, int64_t first, int n_samples) noexcept nogil:
         """Offer the columns that the samples have, if fewer entries than columns tell them."""
         cdef int _, place = self.growth.buffer.place_of(first)
-        if self.growth.buffer.n_values(first, n_samples) >= 4 * schema.n_columns:
+        if self.n_values >= 4 * schema.n_columns:
             return False
         for _ in range(n_samples):
             if self.growth.buffer.entries_at(place) == NULL:
@@ -433,8 +432,7 @@ cdef class TreeGrowth:
         It only tells this sample from all others. It is one too many for a large growth, too, that
         lists its columns for these alone: one wide sample among many that have the same columns.
         """
-        cdef int64_t n = self.growth.n_offered, n_values = self.growth.buffer.n_values(
-            first, n_samples)
+        cdef int64_t n = self.growth.n_offered, n_values = self.n_values
         cdef int k, n_kept = 0
         cdef bint are_too_many = n > MOST_COLUMNS
         cdef int* columns = self.growth.columns
@@ -458,11 +456,11 @@ cdef class TreeGrowth:
         while i < n_samples:
             n = self.growth.buffer.n_adjacent(place, n_samples - i)
             for k in range(n):
-                places[i + k] = place + k
+                places[k] = place + k
             if self.growth.criterion == VARIANCE:
                 memcpy(self.growth.numbers + i, self.growth.buffer.targets_at(place),
                        n * sizeof(double))
-            place, i = self.growth.buffer.place_after(place + n - 1), i + n
+            place, i, places = self.growth.buffer.place_after(place + n - 1), i + n, places + n
         if self.growth.criterion == VARIANCE:
             count_up(self.growth.order, n_samples)
         # With a model in the root, that knows the residuals.

@@ -52,8 +52,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.offer_columns(forest.schema, n_seen - n, n)
-    group.growth.reserve(n_labels, n_seen - n, n, forest.n_visited_by(
-        group.growth.growth, n_seen - n, n))
+    group.growth.reserve(n_labels, n, forest.n_visited_by(group.growth, n_seen - n, n))
     if not forest.regression:
         reserve_samples(&group.growth.tree, n)
     return 0

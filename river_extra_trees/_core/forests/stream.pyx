@@ -169,7 +169,7 @@ cdef class StreamForest(Forest):
                 plan[tree, 0] = 1
             plan[:, 1] = max_depth
             window = Window(self.window.capacity)
-            window.n_seen, window.n_columns = self.window.n_seen, self.window.n_columns
+            window.n_seen = self.window.n_seen
             self.full, self.window = self.window, window
             self.begin_waiting(plan, n_tried, n_per_step)
             self.n_batches += 1

@@ -142,3 +142,16 @@ def test_a_copy_goes_on_alike(more: int | None) -> None:
         model.learn_one(x, y)
         copied.learn_one(x, y)
         assert model.predict_proba_one(x) == copied.predict_proba_one(x)
+
+
+def test_room_for_the_next_block_comes_little_by_little() -> None:
+    """No sample waits until all columns have room for one block more."""
+    n = 5000
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(2000,), max_nodes=1, seed=1)
+    model.learn_one({f"f{k}": 1.0 for k in range(n)}, 0)
+    sizes = []
+    for i in range(1200):
+        model.learn_one({"f0": float(i % 7)}, i % 2)
+        sizes.append(sys.getsizeof(model._core.buffer))
+    assert sizes[-1] - sizes[0] > 2 * 8 * n
+    assert np.diff(sizes).max() < 4 * n
