@@ -119,7 +119,8 @@ static void measure(int n) {
     const double *of_floats[4] = {doubles, doubles, doubles, doubles};
     const uint8_t *of_bytes[4] = {bytes, bytes, bytes, bytes};
     const double offsets[4] = {3.5, 0.0, 1e9, -1.0}, scales[4] = {0.25, 1.0, 4.0, 0.5};
-    double low = INFINITY, high = -INFINITY, total, expected = 0.0, own[N], given_numbers[N];
+    double low = INFINITY, high = -INFINITY, total, expected = 0.0;
+    static double own[N], given_numbers[N];
     int whole;
     for (i = 0; i < n; i++) {
         doubles[i] = number(missing) * (up_to(1) ? 1.0 : 1.00000001);
