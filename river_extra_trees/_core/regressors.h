@@ -18,22 +18,55 @@ INLINE void store_two(double *at, Doubles a, int are_two) {
     *at = each[0];
 }
 
+/* Do CALL for numbers j and j + 1 of N, two at a time, and for the last one of an odd number. */
+#define BY_TWO(N, CALL) { \
+    int j; \
+    for (j = 0; j + 1 < (N); j += 2) { enum { TWO = 1 }; CALL; } \
+    if (j < (N)) { enum { TWO = 0 }; CALL; } \
+}
+
 INLINE Doubles standardised(Doubles value, Doubles center, Doubles scale, Doubles low,
                             Doubles high) {
     Doubles z = multiply_doubles(subtract_doubles(value, center), scale);
     return where_present(z, least_doubles(largest_doubles(z, low), high));
 }
 
-/* Replace n values by (value - center) * scale, from low to high; missing ones by 0. */
-static inline void standardise(double *values, int n, const double *centers, const double *scales,
-                               const double *lows, const double *highs) {
-    int i, two;
-    for (i = 0; i < n; i += 2) {
-        two = i + 1 < n;
-        store_two(values + i, standardised(
-            load_two(values + i, two), load_two(centers + i, two), load_two(scales + i, two),
-            load_two(lows + i, two), load_two(highs + i, two)), two);
-    }
+INLINE void standardise_two(double *at, int n, int size, const double *centers,
+                            const double *scales, const double *lows, const double *highs, int two) {
+    Doubles center = load_two(centers, two), scale = load_two(scales, two);
+    Doubles low = load_two(lows, two), high = load_two(highs, two);
+    for (; n > 0; n--, at += size)
+        store_two(at, standardised(load_two(at, two), center, scale, low, high), two);
+}
+
+/* Replace the first k values of n rows of k + 1 by (value - center) * scale, from low to high; missing
+ones by 0. */
+static inline void standardise(double *rows, int n, int k, const double *centers,
+                               const double *scales, const double *lows, const double *highs) {
+    BY_TWO(k, standardise_two(rows + j, n, k + 1, centers + j, scales + j, lows + j, highs + j, TWO))
+}
+
+INLINE double add_slope(double slope, const double *row, int n_columns, const int *columns,
+                        const double *model, const double *centers, const double *scales,
+                        const double *lows, const double *highs, int two) {
+    int a = columns[0], b = columns[two];
+    double z[2];
+    store_doubles(z, standardised(
+        two_doubles(a < n_columns ? row[a] : NAN, b < n_columns ? row[b] : NAN),
+        load_two(centers, two), load_two(scales, two), load_two(lows, two), load_two(highs, two)));
+    slope += model[0] * z[0];
+    return two ? slope + model[1] * z[1] : slope;
+}
+
+/* The sum of the terms of k regressors, in their order, at a row of values by column: of columns from
+n_columns on, all values are missing. */
+static inline double slope_at(const double *row, int n_columns, const int *columns, int k,
+                              const double *model, const double *centers, const double *scales,
+                              const double *lows, const double *highs) {
+    double slope = -model[k];
+    BY_TWO(k, slope = add_slope(slope, row, n_columns, columns + j, model + j, centers + j, scales + j,
+                                lows + j, highs + j, TWO))
+    return slope;
 }
 
 /* Add the term of a regressor for each of n rows, which have one model each, or all the same one
@@ -60,26 +93,43 @@ static inline void add_terms(double *totals, const double *const *models, const 
     }
 }
 
+INLINE void follow_two(double *lows, double *highs, double *means, double *squares,
+                       const double *rows, int n, int size, const double *weights,
+                       const double *shares, int two) {
+    Doubles low = load_two(lows, two), high = load_two(highs, two);
+    Doubles mean = load_two(means, two), sum = load_two(squares, two);
+    int i;
+    for (i = 0; i < n; i++) {
+        Doubles x = load_two(rows + i * size, two), delta = subtract_doubles(x, mean);
+        low = least_doubles(x, low), high = largest_doubles(x, high);
+        mean = add_doubles(mean, multiply_doubles(delta, all_doubles(shares[i])));
+        sum = add_doubles(sum, multiply_doubles(
+            multiply_doubles(all_doubles(weights[i]), delta), subtract_doubles(x, mean)));
+    }
+    store_two(lows, low, two), store_two(highs, high, two);
+    store_two(means, mean, two), store_two(squares, sum, two);
+}
+
 /* Let n rows of k values, `size` apart, enter ranges, means and sums of squares about the means, one
 row after the other. shares[i] is the share of weights[i] in the total up to row i. */
 static inline void follow_rows(double *lows, double *highs, double *means, double *squares, int k,
                                const double *rows, int n, int size, const double *weights,
                                const double *shares) {
-    int i, j;
-    for (j = 0; j < k; j += 2) {
-        int two = j + 1 < k;
-        Doubles low = load_two(lows + j, two), high = load_two(highs + j, two);
-        Doubles mean = load_two(means + j, two), sum = load_two(squares + j, two);
-        for (i = 0; i < n; i++) {
-            Doubles x = load_two(rows + i * size + j, two), delta = subtract_doubles(x, mean);
-            low = least_doubles(x, low), high = largest_doubles(x, high);
-            mean = add_doubles(mean, multiply_doubles(delta, all_doubles(shares[i])));
-            sum = add_doubles(sum, multiply_doubles(
-                multiply_doubles(all_doubles(weights[i]), delta), subtract_doubles(x, mean)));
-        }
-        store_two(lows + j, low, two), store_two(highs + j, high, two);
-        store_two(means + j, mean, two), store_two(squares + j, sum, two);
-    }
+    BY_TWO(k, follow_two(lows + j, highs + j, means + j, squares + j, rows + j, n, size, weights,
+                         shares, TWO))
+}
+
+INLINE void move_two(double *means, const double *values, int are_heavier, double share, double rest,
+                     double factor, double *steps, double *products, int two) {
+    Doubles x = load_two(values, two), mean = load_two(means, two);
+    Doubles step = subtract_doubles(x, mean);
+    /* From the heavier side: rounding errors of means far away would remain after nearly all of
+    their weight has decayed. */
+    mean = are_heavier ? add_doubles(mean, multiply_doubles(all_doubles(share), step))
+                       : subtract_doubles(x, multiply_doubles(all_doubles(rest), step));
+    store_two(means, mean, two);
+    store_doubles(steps, step);
+    store_doubles(products, multiply_doubles(all_doubles(factor), step));
 }
 
 /* Move means to those with one more sample, which has a share of the weight; the others, which may be
@@ -87,19 +137,8 @@ heavier, have the rest. Its steps from the means before are written, and these t
 static inline void move_means(double *means, const double *values, int n, int are_heavier,
                               double share, double rest, double factor, double *steps,
                               double *products) {
-    int j;
-    for (j = 0; j < n; j += 2) {
-        int two = j + 1 < n;
-        Doubles x = load_two(values + j, two), mean = load_two(means + j, two);
-        Doubles step = subtract_doubles(x, mean);
-        /* From the heavier side: rounding errors of means far away would remain after nearly all of
-        their weight has decayed. */
-        mean = are_heavier ? add_doubles(mean, multiply_doubles(all_doubles(share), step))
-                           : subtract_doubles(x, multiply_doubles(all_doubles(rest), step));
-        store_two(means + j, mean, two);
-        store_doubles(steps + j, step);
-        store_doubles(products + j, multiply_doubles(all_doubles(factor), step));
-    }
+    BY_TWO(n, move_two(means + j, values + j, are_heavier, share, rest, factor, steps + j,
+                       products + j, TWO))
 }
 
 INLINE void add_units(double *cells, int n_cells, const double *steps, const double *factors, int n,

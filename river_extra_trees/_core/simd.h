@@ -108,6 +108,10 @@ INLINE Doubles subtract_doubles(Doubles a, Doubles b) { return _mm_sub_pd(a, b);
 INLINE Doubles multiply_doubles(Doubles a, Doubles b) { return _mm_mul_pd(a, b); }
 /* b, but 0 where a is missing */
 INLINE Doubles where_present(Doubles a, Doubles b) { return _mm_and_pd(_mm_cmpord_pd(a, a), b); }
+/* Rounded to 0. */
+INLINE void store_whole(int *at, Doubles a) {
+    _mm_storel_epi64((__m128i *)at, _mm_cvttpd_epi32(a));
+}
 INLINE Floats four_floats(Doubles a, Doubles b) {
     return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b));
 }
@@ -197,6 +201,7 @@ INLINE Doubles multiply_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i]
 INLINE Doubles where_present(Doubles a, Doubles b) {
     EACH(2, Doubles, a.of[i] == a.of[i] ? b.of[i] : 0.0);
 }
+INLINE void store_whole(int *at, Doubles a) { at[0] = (int)a.of[0], at[1] = (int)a.of[1]; }
 INLINE Floats four_floats(Doubles a, Doubles b) {
     EACH(4, Floats, (float)(i < 2 ? a.of[i] : b.of[i - 2]));
 }

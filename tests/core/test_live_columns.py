@@ -146,3 +146,14 @@ def test_columns_are_equal_whatever_the_signs_of_their_zeros() -> None:
         zeros = {f"n{k}": rng.choice([0.0, -0.0]) for k in range(40 if i % 12 == 0 else 0)}
         model.learn_one({"a": rng.random(), **zeros}, i % 2)
     assert model._core.n_offered == 2
+
+
+def test_equal_columns_between_others_count_once() -> None:
+    """Two samples have every other name each: a growth is offered one name of each."""
+    model = ret.StreamDecisionForestClassifier(5, batch_size=60, seed=1)
+    rng = random.Random(1)
+    for i in range(119):
+        first, step = {10: (0, 1), 70: (0, 2), 90: (1, 2)}.get(i, (40, 1))
+        names = {f"n{k}": 1.0 for k in range(first, 40, step)}
+        model.learn_one({"a": rng.random(), **names}, i % 2)
+    assert model._core.n_offered == 3

@@ -193,20 +193,31 @@ cdef class Buffer:
     cdef inline void widen(self, int column, const void* stored, int n,
                            double* values) noexcept nogil:
         """Read adjacent values of a feature that are no doubles."""
-        cdef int i
         if self.columns[column].width == SINGLE:
-            for i in range(n):
-                values[i] = (<const float*>stored)[i]
+            spread_as(<const float*>stored, n, values, 1)
         else:
-            for i in range(n):
-                values[i] = number_of((<const uint8_t*>stored)[i])
+            spread_as(<const uint8_t*>stored, n, values, 1)
 
     cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
                           double* rows, int size) noexcept nogil:
         """Read some features of several samples: rows[i * size + k] of sample i."""
-        cdef int k
+        cdef const void* stored
+        cdef int k, width, n_next = 1
+        while n_next < n and places[n_next] == places[0] + n_next:
+            n_next += 1
+        if n_next < n or n > self.n_adjacent(places[0], n):
+            for k in range(n_columns):
+                self.gather(columns[k], places, n, rows + k, size)
+            return
         for k in range(n_columns):
-            self.gather(columns[k], places, n, rows + k, size)
+            stored = self.values_at(columns[k], places[0])
+            width = DOUBLE if stored == NULL else self.columns[columns[k]].width
+            if width == SINGLE:
+                spread_as(<const float*>stored, n, rows + k, size)
+            elif width == DOUBLE:
+                spread_as(<const double*>stored, n, rows + k, size)
+            else:
+                spread_as(<const uint8_t*>stored, n, rows + k, size)
 
     cdef inline int n_present_at(self, int place) noexcept nogil:
         """How many values a sample has."""
@@ -247,6 +258,18 @@ ctypedef fused Value:
     double
     float
     uint8_t
+
+
+cdef inline void spread_as(const Value* stored, int n, double* values, int step) noexcept nogil:
+    """Read adjacent values; NULL: all are missing."""
+    cdef int i
+    for i in range(n):
+        if stored == NULL:
+            values[i * step] = NAN
+        elif Value is uint8_t:
+            values[i * step] = number_of(stored[i])
+        else:
+            values[i * step] = stored[i]
 
 
 cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,

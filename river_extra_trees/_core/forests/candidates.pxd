@@ -97,6 +97,13 @@ cdef class Candidates(LaneRows):
     cdef void offer(self, int column, double threshold, int nominal,
                     bint missing_left) noexcept nogil
     cdef double side_score(self, const Side* side) noexcept nogil
+    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil
+
+    @cython.final
+    cdef inline double unscaled(self, double found) noexcept nogil:
+        """A difference of scores in units of weights and targets."""
+        found /= self.unit
+        return found if self.criterion != VARIANCE else found / self.grain / self.grain
 
     @cython.final
     cdef inline void add(self, Side* side, int i) noexcept nogil:

@@ -1,7 +1,7 @@
 """The candidates of the columns of a node that are visited one by one. See the header."""
 
 from libc.math cimport INFINITY, NAN, log, sqrt
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 
 from ..rng cimport below
@@ -11,7 +11,11 @@ from ..value_sets cimport DRAWS, N_CUTS, ValueSet, are_ordered, threshold_of
 from .lane_rows cimport GATHERED, LEAST_EVIDENCE, float_at
 
 cdef extern from "lanes.h":
+    int bit_length(uint32_t number) nogil
     double power_below(double magnitude) nogil
+    double list_numbers(const double* numbers, const int* items, int n, double* own, double* low,
+                        double* high) nogil
+    int whole_numbers(const double* own, int n, double center, double grain, int* whole) nogil
 
 cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
 
@@ -60,17 +64,11 @@ cdef class Candidates(LaneRows):
 
     cdef bint read_targets(self) noexcept nogil:
         """Compute the whole targets of the task; return whether they differ."""
-        cdef int i, n = self.task.n, bits = BITS_OF_SUM, sum_of_whole = 0
+        cdef int i, n = self.task.n
         cdef const int* items = self.own_items()
-        cdef const double* numbers = self.numbers
         cdef double* own = self.values              # no column is read yet
-        cdef int* whole = self.whole_targets
-        cdef double low = INFINITY, high = -INFINITY, total = 0.0, weights = n
-        cdef double number, weight, center, grain
-        for i in range(n):
-            own[i] = number = numbers[items[i]]
-            low, high = min(low, number), max(high, number)
-            total += number
+        cdef double low, high, total, weights = n, weight
+        total = list_numbers(self.numbers, items, n, own, &low, &high)
         if low == high:
             return False
         if not self.is_plain:
@@ -79,14 +77,10 @@ cdef class Candidates(LaneRows):
                 weight = self.weight(items[i])
                 total += weight * own[i]
                 weights += weight
-        self.center = center = total / weights
-        while 1 << (BITS_OF_SUM - bits) < n:
-            bits -= 1
-        self.grain = grain = power_below(max(center - low, high - center)) * (1 << bits)
-        for i in range(n):
-            whole[i] = <int>((own[i] - center) * grain)
-            sum_of_whole += whole[i]
-        self.total = sum_of_whole
+        self.center = total / weights
+        self.grain = power_below(max(self.center - low, high - self.center)) * (
+            1 << (BITS_OF_SUM - bit_length(n - 1)))
+        self.total = whole_numbers(own, n, self.center, self.grain, self.whole_targets)
         return True
 
     # ---------------------------------------------------------------- columns
@@ -376,3 +370,8 @@ cdef class Candidates(LaneRows):
             elif side.counts[s] > 0.0:
                 total += side.counts[s] * log(side.counts[s] / side.weight)
         return total if self.criterion == ENTROPY else total / side.weight
+
+    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil:
+        """The decrease of impurity by a split of a node into two sides, times the weight."""
+        return self.unscaled(self.side_score(left) + self.side_score(right)
+                             - self.side_score(node))

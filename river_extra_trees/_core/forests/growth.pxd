@@ -40,7 +40,6 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..split cimport Split
 from ..tree cimport Kind, Tree
-from .candidates cimport Side
 from .column_lists cimport ColumnLists
 from .lane_rows cimport Segment, Task
 
@@ -53,6 +52,7 @@ cdef extern from "lanes.h":
 
 cdef enum:
     MOST_CELLS = 1 << 23    # of the rows: samples times columns
+    TASK_BYTES = 24         # of a `Task` before `n_active`
     MOST_VALUES = 1 << 22   # of the samples of a growth whose columns are listed
     SPARSE = 4              # then at most one of so many cells has a value
 
@@ -121,8 +121,7 @@ cdef class Growth(ColumnLists):
     cdef uint64_t* chosen               # ... are tried now, ...
     cdef uint64_t* best_lanes           # ... and have the best score
     # Others:
-    cdef char* tasks                    # a stack; of each `Task` only `task_size` bytes
-    cdef size_t task_size
+    cdef char* tasks                    # a stack; if not wide, of each `Task` only TASK_BYTES
     cdef Segment* segments              # a stack
     cdef Segment* left_segments         # scratch
     cdef int* class_counts              # SORT
@@ -158,17 +157,18 @@ cdef class Growth(ColumnLists):
     cdef void draw(self, Tree* tree) noexcept nogil
     cdef void draw_all(self, Rng rng, int n_words) noexcept nogil
     cdef void choose(self, int n_vary, int n_chosen) noexcept nogil
+    cdef int choose_one(self, int n_vary) noexcept nogil
     cdef void count(self) noexcept nogil
     cdef void visit_next(self) noexcept nogil
     cdef void find_split(self, Tree* tree) noexcept nogil
     cdef void choose_others(self, Tree* tree) noexcept nogil
     cdef void split_fast(self, Tree* tree) noexcept nogil
+    cdef void split_two(self, Tree* tree) noexcept nogil
+    cdef Split split_at(self, float limit, bint missing_left) noexcept nogil
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil
     cdef void split_wide(self, Tree* tree) noexcept nogil
     cdef void split_task(self, Tree* tree, const Split* split, const Test* test,
                          double gain) noexcept nogil
     cdef void move(self, const Test* test, Task* left, Task* right) noexcept nogil
-    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil
-    cdef double unscaled(self, double found) noexcept nogil
     cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil

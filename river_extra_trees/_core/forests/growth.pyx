@@ -20,7 +20,6 @@ cdef extern from "bits.h":
 
 cdef extern from "lanes.h":
     int has_lane(const uint64_t* set, int lane) nogil
-    int first_word(const Lanes* lanes, int lane) nogil
     int count_lanes(const uint64_t* set, int n_words) nogil
     int lane_at(const uint64_t* set, int at) nogil
     int bit_length(uint32_t number) nogil
@@ -34,14 +33,16 @@ cdef extern from "lanes.h":
                      int n_segments, const int* sums, int total, int n, int least,
                      const uint64_t* chosen, float* scores) nogil
     float find_best(const float* scores, int n_lanes, uint64_t* best) nogil
-    int goes_right(const Test* test, const uint8_t* value, int is_float) nogil
     void move_rows(const Lanes* lanes, const uint8_t* rows, int n, int n_left, const Test* test,
                    uint8_t* to, const int* items, int* to_items, int keeps_left,
                    int keeps_right) nogil
     double power_below(double magnitude) nogil
+    void clear_lanes(uint64_t* set, int n_words) nogil
+    void copy_lanes(uint64_t* set, const uint64_t* other, int n_words) nogil
     void find_unequal(const Lanes* lanes, const uint8_t* rows, uint64_t* vary) nogil
-    void draw_threshold(const Lanes* lanes, const uint8_t* rows, int n, int lane,
-                        const uint64_t* words, uint8_t* thresholds, uint64_t* vary) nogil
+    int word_of(const Lanes* lanes, int lane) nogil
+    int divide_two(const Lanes* lanes, const uint8_t* rows, int lane, uint64_t word,
+                   float* threshold) nogil
 
 cdef enum:
     WIDE = 8                # a growth is wide if it is offered so many columns per tried one
@@ -182,9 +183,7 @@ cdef class Growth(ColumnLists):
         self.values = <double*>carve(&end, n_numbers if self.is_fast else n, sizeof(double))
         self.targets = <double*>carve(&end, n_numbers if n_slow else 0, sizeof(double))
         # At most one of two children is below the top of the stack, and it has at least 2 samples.
-        self.task_size = sizeof(Task) if self.is_wide else (
-            <char*>&self.task.n_active - <char*>&self.task)
-        self.tasks = <char*>carve(&end, n_tasks, self.task_size)
+        self.tasks = <char*>carve(&end, n_tasks, sizeof(Task) if self.is_wide else TASK_BYTES)
         self.node_values.lay_out_ints(&end, n_nominal, n_counts)
         self.codes = <int*>carve(&end, n_slow, sizeof(int))
         self.sides = <uint8_t*>carve(&end, n_slow, 1)
@@ -421,7 +420,10 @@ cdef class Growth(ColumnLists):
 
     cdef void push_task(self, Task task) noexcept nogil:
         """Add a task, whose segments are the last ones of `segments`."""
-        memcpy(self.tasks + self.n_tasks * self.task_size, &task, self.task_size)
+        if self.is_wide:
+            (<Task*>self.tasks)[self.n_tasks] = task
+        else:
+            memcpy(self.tasks + self.n_tasks * <size_t>TASK_BYTES, &task, TASK_BYTES)
         self.n_tasks += 1
         self.n_levels += self.levels_of(task.n)
         self.phase = OPEN
@@ -432,7 +434,10 @@ cdef class Growth(ColumnLists):
             self.phase = DONE
             return False
         self.n_tasks -= 1
-        memcpy(&self.task, self.tasks + self.n_tasks * self.task_size, self.task_size)
+        if self.is_wide:
+            self.task = (<Task*>self.tasks)[self.n_tasks]
+        else:
+            memcpy(&self.task, self.tasks + self.n_tasks * <size_t>TASK_BYTES, TASK_BYTES)
         self.n_levels -= self.levels_of(self.task.n)
         self.n_segments -= self.task.n_segments
         self.own = self.segments + self.n_segments
@@ -470,8 +475,8 @@ cdef class Growth(ColumnLists):
         if self.is_wide and not self.only_counts:
             self.list_rows(task)
         if self.criterion == VARIANCE:
-            memcpy(self.order + task.start, items, task.n * sizeof(int))
             for i in range(task.n):
+                self.order[task.start + i] = items[i]
                 learn_number(tree, task.node, self.numbers[items[i]],
                              self.buffer.weight(self.places[items[i]]), 1.0)
             return
@@ -494,35 +499,30 @@ cdef class Growth(ColumnLists):
 
     cdef void draw(self, Tree* tree) noexcept nogil:
         """Draw thresholds; choose lanes among those that vary."""
-        cdef int i, n = self.task.n, n_vary, lane
+        cdef int n = self.task.n, n_vary, word
         cdef int n_drawn = 4 * self.lanes.n_bytes + 2 * (self.lanes.n_full + self.lanes.n_other)
         cdef Rng rng = self.rng
         self.n_steps += 20 + n * (self.lanes.size // 16)
         skip(&self.rng, n_drawn)
-        for i in range(self.n_words):
-            self.vary[i] = self.best_lanes[i] = 0
+        clear_lanes(self.vary, self.n_words)
+        clear_lanes(self.best_lanes, self.n_words)
         if n == 2:
             find_unequal(&self.lanes, self.own_rows(), self.vary)
         else:
             self.draw_all(rng, n_drawn)
         n_vary = count_lanes(self.vary, self.n_words)
+        self.phase = COUNT
         if n_vary == 0:
             self.leave(tree)
-            return
-        self.choose(n_vary, 1 if n == 2 else self.max_features)     # all are perfect for two
-        self.phase = COUNT
-        if n > 2:
-            return
-        lane = lane_at(self.chosen, 0)
-        if lane >= self.lanes.n_fast:
+        elif n > 2:
+            self.choose(n_vary, self.max_features)
+        elif self.choose_one(n_vary) < self.lanes.n_fast:       # all are perfect for two
+            word = word_of(&self.lanes, self.lane)
+            skip(&rng, word)
+            self.words[word], self.phase = next_word(&rng), SPLIT
+        else:
             self.draw_all(rng, n_drawn)
-            return
-        skip(&rng, first_word(&self.lanes, lane))
-        for i in range(4):
-            self.words[i] = next_word(&rng)
-        draw_threshold(&self.lanes, self.own_rows(), n, lane, self.words, self.thresholds,
-                       self.vary)
-        self.lane, self.phase = lane, SPLIT
+            self.lane = -1
 
     cdef void draw_all(self, Rng rng, int n_words) noexcept nogil:
         """Draw the thresholds of all lanes, and find out which of them vary."""
@@ -537,7 +537,7 @@ cdef class Growth(ColumnLists):
         cdef int i, j, n = 0, n_drawn, n_words = self.n_words
         cdef uint64_t word, bits = 0
         cdef bint leaves_out = 2 * n_chosen >= n_vary       # fewer are drawn so
-        memcpy(self.chosen, self.vary, n_words * sizeof(uint64_t))
+        copy_lanes(self.chosen, self.vary, n_words)
         if n_vary <= n_chosen:
             return
         for i in range(n_words):
@@ -555,6 +555,15 @@ cdef class Growth(ColumnLists):
             n -= 1
             self.chosen[self.varying[j] >> 6] ^= <uint64_t>1 << (self.varying[j] & 63)
             self.varying[j] = self.varying[n]
+
+    cdef int choose_one(self, int n_vary) noexcept nogil:
+        """Choose one of the lanes that vary, by the random numbers of `choose`."""
+        cdef int at = 0 if n_vary == 1 else <int>(
+            (next_word(&self.rng) & 0xffff) * n_vary >> 16)
+        self.lane = lane_at(self.vary, 1 - at if n_vary == 2 else at)   # of two, one is left out
+        clear_lanes(self.chosen, self.n_words)
+        self.chosen[self.lane >> 6] = <uint64_t>1 << (self.lane & 63)
+        return self.lane
 
     cdef void count(self) noexcept nogil:
         """Compute the scores of the fast lanes that are chosen."""
@@ -610,7 +619,9 @@ cdef class Growth(ColumnLists):
             n_equal = count_lanes(self.best_lanes, self.n_words)
             self.lane = lane_at(self.best_lanes, 0 if n_equal == 1 else <int>(
                 (next_word(&self.rng) >> 32) * n_equal >> 32))
-        if self.lane < self.lanes.n_fast:
+        if self.lane < self.lanes.n_fast and self.task.n == 2:
+            self.split_two(tree)
+        elif self.lane < self.lanes.n_fast:
             self.split_fast(tree)
         else:
             self.read_lane(self.lane)
@@ -631,26 +642,16 @@ cdef class Growth(ColumnLists):
 
     cdef void split_fast(self, Tree* tree) noexcept nogil:
         """Split the task at the threshold of a fast lane."""
-        cdef const Lane* lane = &self.of_lanes[self.lane]
         cdef size_t byte = self.byte_of(self.lane)
         cdef int s
         cdef int64_t left, n, of_left = 0, of_right = 0, of_node = 0     # squares of sums
-        cdef float limit
         cdef Split split
         cdef Test test
-        limit = self.thresholds[byte] if lane.is_byte else float_at(self.thresholds + byte)
         test.values, test.stride = self.own_rows() + byte, self.lanes.size
-        test.is_float, test.limit = not lane.is_byte, limit
-        if self.task.n == 2:                        # there are no counts
-            left = not goes_right(&test, test.values, test.is_float)
-            self.lefts[0] = 1
-            if self.task.n_segments == 2:
-                self.lefts[0], self.lefts[1] = <int>left, not left
-            self.sums[self.lane] = self.whole_targets[not left] if (
-                self.criterion == VARIANCE) else 0
-        else:
-            for s in range(self.task.n_segments):
-                self.lefts[s] = self.counts[s * self.lanes.n_fast + self.lane]
+        test.is_float = not self.of_lanes[self.lane].is_byte
+        test.limit = float_at(self.thresholds + byte) if test.is_float else self.thresholds[byte]
+        for s in range(self.task.n_segments):
+            self.lefts[s] = self.counts[s * self.lanes.n_fast + self.lane]
         self.left.n = 0
         for s in range(self.task.n_segments):
             left, n = self.lefts[s], self.own[s].n
@@ -663,17 +664,48 @@ cdef class Growth(ColumnLists):
             of_left, of_node = self.sums[self.lane], self.total
             of_right = of_node - of_left
             of_left, of_right, of_node = of_left * of_left, of_right * of_right, of_node * of_node
-        split.feature, split.nominal = lane.column, 0
-        split.missing_left = self.left.n >= self.right.n
-        split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
+        split = self.split_at(test.limit, self.left.n >= self.right.n)
         self.split_task(tree, &split, &test, self.unscaled(
             <double>of_left / self.left.n + <double>of_right / self.right.n
             - <double>of_node / self.task.n))
 
+    cdef void split_two(self, Tree* tree) noexcept nogil:
+        """Split two samples by the lane that was chosen; their leaves learn them, no row moves."""
+        cdef const int* items = self.own_items()
+        cdef float limit = 0.0
+        cdef int right, node, i
+        cdef int64_t of_left, of_right, of_node = self.total
+        cdef double gain = 1.0
+        cdef Split split
+        right = divide_two(&self.lanes, self.own_rows(), self.lane,
+                           self.words[word_of(&self.lanes, self.lane)], &limit)
+        if self.criterion == VARIANCE:
+            of_left, of_right = self.whole_targets[1 - right], self.whole_targets[right]
+            gain = <double>(of_left * of_left) + of_right * of_right - <double>(
+                of_node * of_node) / 2
+        split = self.split_at(limit, True)
+        node = split_leaf(tree, self.task.node, &split, self.unscaled(gain)) ^ 1
+        for i in range(2):                          # the right one first
+            if self.criterion == VARIANCE:
+                self.order[self.task.start + 1 - i] = items[right]
+                learn_number(tree, node, self.numbers[items[right]],
+                             self.buffer.weight(self.places[items[right]]), 1.0)
+            else:
+                add_class(tree, node, self.own[right].code, 1.0 / self.unit)
+            node, right = node ^ 1, 1 - right
+        self.phase = OPEN
+
+    cdef inline Split split_at(self, float limit, bint missing_left) noexcept nogil:
+        """The split at a threshold of the lane, as it is encoded."""
+        cdef const Lane* lane = &self.of_lanes[self.lane]
+        cdef Split split
+        split.feature, split.nominal, split.missing_left = lane.column, 0, missing_left
+        split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
+        return split
+
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil:
         """Split the task by a candidate of a lane whose `values` were read."""
         cdef Split split = found[0]
-        cdef const Lane* lane
         cdef int i, s, is_left
         cdef Test test
         if split.nominal == VALUES:
@@ -692,9 +724,7 @@ cdef class Growth(ColumnLists):
             self.lefts[self.codes[i]] += is_left
             self.add(&self.left if is_left else &self.right, i)
         if not split.nominal:
-            lane = &self.of_lanes[self.lane]
-            if not lane.is_exact:
-                split.threshold = largest_at(split.threshold, lane.offset, lane.scale)
+            split = self.split_at(<float>split.threshold, split.missing_left)
         test.values, test.stride, test.is_float, test.limit = self.sides, 1, False, 0.0
         self.split_task(tree, &split, &test, self.gain(&self.node, &self.left, &self.right))
 
@@ -766,24 +796,14 @@ cdef class Growth(ColumnLists):
                   self.items[from_] + left.start if self.has_items else NULL,
                   self.items[to] + left.start, keeps_left, keeps_right)
 
-    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil:
-        """The decrease of impurity by a split of a node into two sides, times the weight."""
-        return self.unscaled(self.side_score(left) + self.side_score(right)
-                             - self.side_score(node))
-
-    cdef inline double unscaled(self, double found) noexcept nogil:
-        """A difference of scores in units of weights and targets."""
-        found /= self.unit
-        return found if self.criterion != VARIANCE else found / self.grain / self.grain
-
     cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil:
         """Add the task of a child, or make it a leaf."""
+        cdef int i
         if self.is_final(child.n, child.n_segments, child.depth):
             self.set_leaf(tree, child, segments)
             return
-        if segments == self.left_segments:
-            memcpy(self.segments + self.n_segments, segments,
-                   child.n_segments * sizeof(Segment))
+        for i in range(child.n_segments if segments == self.left_segments else 0):
+            self.segments[self.n_segments + i] = segments[i]
         self.n_segments += child.n_segments
         self.push_task(child[0])

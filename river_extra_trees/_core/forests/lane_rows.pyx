@@ -1,6 +1,6 @@
 """The samples of a growth as rows of lanes. See the header."""
 
-from libc.math cimport INFINITY, NAN, fabs, nextafter, nextafterf
+from libc.math cimport INFINITY, NAN, fabs
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport resized
@@ -18,6 +18,8 @@ cdef extern from "lanes.h":
     void encode_bytes(const uint8_t* const* values, int n, const int* positions, uint8_t* lane,
                       int size) nogil
     float encoded(double value, double offset, double scale) nogil
+    float next_float(float x) nogil
+    double next_double(double x, int direction) nogil
     double power_below(double magnitude) nogil
 
 cdef enum:
@@ -98,11 +100,11 @@ cdef inline bint is_tiny(double largest) noexcept nogil:
 
 cdef double largest_at(float threshold, double offset, double scale) noexcept nogil:
     """The largest double that is encoded as the threshold or less."""
-    cdef double x = (0.5 * threshold + 0.5 * nextafterf(threshold, INFINITY)) / scale + offset
+    cdef double x = (0.5 * threshold + 0.5 * next_float(threshold)) / scale + offset
     while encoded(x, offset, scale) > threshold:
-        x = nextafter(x, -INFINITY)
-    while encoded(nextafter(x, INFINITY), offset, scale) <= threshold:
-        x = nextafter(x, INFINITY)
+        x = next_double(x, -1)
+    while encoded(next_double(x, 1), offset, scale) <= threshold:
+        x = next_double(x, 1)
     return x
 
 

@@ -29,6 +29,17 @@ typedef struct {                /* samples of one class in a node, one after the
 INLINE void put_lanes(uint64_t *set, int lane, uint64_t bits) { set[lane >> 6] |= bits << (lane & 63); }
 INLINE int has_lane(const uint64_t *set, int lane) { return set[lane >> 6] >> (lane & 63) & 1; }
 
+INLINE void clear_lanes(uint64_t *set, int n_words) {       /* most sets have one word */
+    int k;
+    set[0] = 0;
+    for (k = 1; k < n_words; k++) set[k] = 0;
+}
+INLINE void copy_lanes(uint64_t *set, const uint64_t *other, int n_words) {
+    int k;
+    set[0] = other[0];
+    for (k = 1; k < n_words; k++) set[k] = other[k];
+}
+
 INLINE int bit_length(uint32_t number) {        /* of a number that is not 0 */
 #ifdef _MSC_VER
     unsigned long at;
@@ -144,24 +155,32 @@ static inline void draw_thresholds(const Lanes *lanes, const uint8_t *rows, int 
     }
 }
 
-/* The first word for the unit of a lane. */
-INLINE int first_word(const Lanes *lanes, int lane) {
-    int n_bytes = 16 * lanes->n_bytes;
-    return lane < n_bytes ? lane / 16 * 4 : n_bytes / 4 + (lane - n_bytes) / 4 * 2;
+/* The word of a lane among those of `draw_thresholds`. */
+INLINE int word_of(const Lanes *lanes, int lane) {
+    int n = 16 * lanes->n_bytes;
+    return lane < n ? lane / 4 : n / 4 + (lane - n) / 2;
 }
 
-/* The same for the unit of one lane alone, with its words. */
-static inline void draw_threshold(const Lanes *lanes, const uint8_t *rows, int n, int lane,
-                                  const uint64_t *words, uint8_t *thresholds, uint64_t *vary) {
-    int unit = lane / 16, n_bytes = lanes->n_bytes;
-    if (unit < n_bytes) {
-        byte_thresholds(rows + 16 * unit, n, lanes->size, 1, words, thresholds + 16 * unit, vary,
-                        16 * unit);
-        return;
+/* Draw the threshold of a lane in which two rows differ, by its word: that of `draw_thresholds`.
+Returns the row that goes right. */
+static inline int divide_two(const Lanes *lanes, const uint8_t *rows, int lane, uint64_t word,
+                             float *threshold) {
+    int n = 16 * lanes->n_bytes;
+    float a, b, low, high, x;
+    if (lane < n) {
+        a = rows[lane], b = rows[lanes->size + lane];
+    } else {
+        rows += n + 4 * (lane - n);
+        memcpy(&a, rows, sizeof(a)), memcpy(&b, rows + lanes->size, sizeof(b));
     }
-    unit = n_bytes + (lane - 16 * n_bytes) / 4;
-    float_thresholds(rows + 16 * unit, n, lanes->size, 1, 1, words, thresholds + 16 * unit, vary,
-                     lane & ~3);
+    low = a < b ? a : b, high = a < b ? b : a;
+    if (lane < n) {
+        *threshold = low + (float)((uint32_t)(high - low) * (word >> 16 * (lane & 3) & 0xffff) >> 16);
+    } else {
+        x = low + (float)(int)((uint32_t)(word >> 32 * (lane & 1)) >> 8) * (1.0f / 16777216.0f) * (high - low);
+        *threshold = x < high ? x : low;
+    }
+    return a < b;
 }
 
 /* Find the lanes in which two rows differ: those that vary. */
@@ -254,6 +273,43 @@ static inline void sum_targets(const Lanes *lanes, const uint8_t *rows, const in
                                             counts + 4 * unit))
 }
 
+/* Copy the n numbers of some items; find the extremes, and return the sum in this order. */
+static inline double list_numbers(const double *numbers, const int *items, int n, double *own,
+                                  double *low, double *high) {
+    Doubles least = all_doubles(numbers[items[0]]), most = least;
+    double total = 0.0, each[2];
+    int i;
+    for (i = 0; i + 1 < n; i += 2) {
+        double a = numbers[items[i]], b = numbers[items[i + 1]];
+        Doubles x = two_doubles(a, b);
+        least = least_doubles(x, least), most = largest_doubles(x, most);
+        store_doubles(own + i, x);
+        total = total + a + b;
+    }
+    if (i < n) {
+        own[i] = numbers[items[i]];
+        least = least_doubles(all_doubles(own[i]), least);
+        most = largest_doubles(all_doubles(own[i]), most);
+        total += own[i];
+    }
+    store_doubles(each, least), *low = each[0] < each[1] ? each[0] : each[1];
+    store_doubles(each, most), *high = each[0] > each[1] ? each[0] : each[1];
+    return total;
+}
+
+/* Write (own - center) * grain as whole numbers, rounded to 0; return their sum. */
+static inline int whole_numbers(const double *own, int n, double center, double grain, int *whole) {
+    Doubles centers = all_doubles(center), grains = all_doubles(grain);
+    int i, total = 0;
+    for (i = 0; i + 1 < n; i += 2) {
+        store_whole(whole + i, multiply_doubles(
+            subtract_doubles(load_doubles(own + i), centers), grains));
+        total += whole[i] + whole[i + 1];
+    }
+    if (i < n) total += whole[i] = (int)((own[i] - center) * grain);
+    return total;
+}
+
 /* ------------------------------------------------------------------------------- scores */
 
 /* sum_left / n_left + sum_right / n_right; the formula is the same for all candidates. */
@@ -267,16 +323,9 @@ INLINE float ratio_of(float sum_left, float sum_right, float n_left, float n_rig
 }
 
 INLINE Ints chosen_lanes(const uint64_t *chosen, int lane) {
-    uint64_t bits = chosen[lane >> 6] >> (lane & 63);
-    Ints mask;
-#ifdef SSE2
-    mask = _mm_set_epi32(-(int)(bits >> 3 & 1), -(int)(bits >> 2 & 1), -(int)(bits >> 1 & 1),
-                         -(int)(bits & 1));
-#else
-    int i;
-    for (i = 0; i < 4; i++) mask.of[i] = -(int32_t)(bits >> i & 1);
-#endif
-    return mask;
+    static const int bit_of[4] = {1, 2, 4, 8};
+    Ints bits = load_ints(bit_of);
+    return is_above(and_ints(all_ints((int)(chosen[lane >> 6] >> (lane & 63) & 15)), bits), all_ints(0));
 }
 
 /* The scores of the fast lanes that are chosen and leave `least` samples on both sides; -INFINITY
@@ -351,13 +400,12 @@ INLINE void copy_row(uint8_t *to, const uint8_t *from, int n_units) {
 /* Without a branch on the side, which is random. `items` may be NULL. */
 INLINE void move_both(const uint8_t *rows, int n, int n_units, int n_left, Test test, int is_float,
                       uint8_t *to, const int *items, int *to_items) {
-    ptrdiff_t left = 0, i, size = 16 * n_units;
+    ptrdiff_t left = 0, end = n_left, i, size = 16 * n_units;
     for (i = 0; i < n; i++) {
-        ptrdiff_t right = goes_right(&test, test.values, is_float);
-        ptrdiff_t at = left ^ ((left ^ (n_left + i - left)) & -right);
+        ptrdiff_t right = goes_right(&test, test.values, is_float), at = right ? end : left;
         copy_row(to + at * size, rows, n_units);
         if (items != NULL) to_items[at] = items[i];
-        left += 1 - right;
+        left += right ^ 1, end += right;
         rows += size, test.values += test.stride;
     }
 }
@@ -444,6 +492,24 @@ static inline void extend_extremes(double *low, double *high, int *has_missing,
     *low = each[0][0] < each[0][1] ? each[0][0] : each[0][1];
     *high = each[1][0] > each[1][1] ? each[1][0] : each[1][1];
     *has_missing |= each[2][0] != each[2][0] || each[2][1] != each[2][1];
+}
+
+/* The next float above a finite one, and the next double above (1) or below (-1). */
+INLINE float next_float(float x) {
+    int32_t bits;
+    if (x == 0.0f) x = 0.0f;                /* not -0 */
+    memcpy(&bits, &x, sizeof(bits));
+    bits += bits < 0 ? -1 : 1;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+INLINE double next_double(double x, int direction) {
+    int64_t bits;
+    if (x == 0.0) x = direction < 0 ? -0.0 : 0.0;
+    memcpy(&bits, &x, sizeof(bits));
+    bits += bits < 0 ? -direction : direction;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
 }
 
 INLINE float encoded(double value, double offset, double scale) {

@@ -73,7 +73,6 @@ cdef class LinearModels(Part):
     cdef void trim(self) noexcept nogil
     cdef double* add(self, int node) noexcept nogil
     cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil
-    cdef void standardise(self, double* z) noexcept nogil
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
     cdef double at_regressors(self, const double* model, const double* z) noexcept nogil
     cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil

@@ -27,8 +27,11 @@ from .lane_rows cimport MOST_COLUMNS
 from ..state import FINITE, LARGEST_FLOAT, LARGEST_TARGET, fields_of, put_back, require
 
 cdef extern from "regressors.h":
-    void standardise(double* values, int n, const double* centers, const double* scales,
+    void standardise(double* rows, int n, int k, const double* centers, const double* scales,
                      const double* lows, const double* highs) nogil
+    double slope_at(const double* row, int n_columns, const int* columns, int k,
+                    const double* model, const double* centers, const double* scales,
+                    const double* lows, const double* highs) nogil
     void add_terms(double* totals, const double* const* models, const double* same, int regressor,
                    const double* values, int n, double center, double scale, double low,
                    double high) nogil
@@ -109,14 +112,8 @@ cdef class LinearModels(Part):
 
     cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil:
         """Write the regressors of n stored samples, `n_regressors` + 1 numbers apart."""
-        cdef int i, size = self.n_regressors + 1
-        buffer.read(self.columns, self.n_regressors, places, n, z, size)
-        for i in range(n):
-            self.standardise(z + i * size)
-
-    cdef inline void standardise(self, double* z) noexcept nogil:
-        """Replace the values of the regressors by z, missing ones by 0."""
-        standardise(z, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
+        buffer.read(self.columns, self.n_regressors, places, n, z, self.n_regressors + 1)
+        standardise(z, n, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
 
     cdef inline double at_regressors(self, const double* model, const double* z) noexcept nogil:
         """The slope of a model at the regressors of a sample."""
@@ -137,12 +134,12 @@ cdef class LinearModels(Part):
 
     cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil:
         """The slope in a leaf at a row of values by column; 0 without a model."""
-        cdef double[MAX_REGRESSORS] z
         cdef const double* model = self.model_of(leaf)
         if model == NULL:
             return 0.0
-        self.standardise_row(row, n_columns, z)
-        return self.at_regressors(model, z)
+        return limited(slope_at(row, n_columns, self.columns, self.n_regressors, model,
+                                self.centers, self.scales, self.lows, self.highs),
+                       model[self.n_regressors + 1])
 
     cdef inline void standardise_row(self, const double* row, int n_columns,
                                      double* z) noexcept nogil:
@@ -150,7 +147,7 @@ cdef class LinearModels(Part):
         cdef int k
         for k in range(self.n_regressors):
             z[k] = row[self.columns[k]] if self.columns[k] < n_columns else NAN
-        self.standardise(z)
+        standardise(z, 1, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
 
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil:

@@ -293,6 +293,10 @@ cdef int offer_present(ExtraTrees forest, const int* places, int n, int64_t firs
     cdef bint are_counted           # ... if the samples have few of the columns
     growth.reserve_columns(forest.schema.n_columns)
     growth.n_offered = 0
+    if forest.buffer.n_present_at(places[0]) == forest.buffer.n_features <= MOST_COLUMNS:
+        for column in range(forest.buffer.n_features):
+            growth.offer_column(forest.schema, column)
+        return 0
     for i in range(n):
         n_present = forest.buffer.n_present_at(places[i])
         n_values += n_present

@@ -6,7 +6,9 @@ import random
 import numpy as np
 import pytest
 
+import river_extra_trees as ret
 from tests.naive.cart import Rules, Sample, sides
+from tests.tools.crowded import crowded
 from tests.tools.growing import CODES
 from tests.tools.growths import naive_growth, stepped, targets
 
@@ -71,3 +73,19 @@ def test_equal_scores_keep_missing_values_on_the_right() -> None:
     naive = naive_growth(samples, Rules("gini"))
     for left in naive.numeric_splits(0, [s.x[0] for s in samples], samples, 0.0):
         assert score == np.float32(naive.score(left[1], left[2]))
+
+
+@pytest.mark.filterwarnings("ignore:the model holds")
+def test_a_column_that_takes_a_place_has_no_evidence() -> None:
+    """What the former column of that number told is not said of the new one."""
+    model = crowded(
+        ret.ExtraTreesClassifier(n_models=2, window_sizes=(600,), batch_size=5, seed=1), 2
+    )
+    rng = random.Random(1)
+    for i in range(3600):
+        x = {"a": rng.random()} | ({"b": rng.choice("uvwxyz")} if i < 1500 else {})
+        model.learn_one(x, int(x["a"] > 0.5))
+    assert model._core.state()["evidence"].shape == (1, 2)
+    model.learn_one({"a": 0.3, "c": "u"}, 0)
+    assert model._core.schema.names == ["a", "c"]
+    assert model._core.state()["evidence"].size == 0

@@ -16,6 +16,7 @@ FLAGS = ("-O2", "-ffp-contract=off", "-Werror", "-Wall", f"-I{CORE}", f"-I{CORE 
 # Random rows of every layout go through all passes, which print what they write.
 PROGRAM = r"""
 #include <stdio.h>
+#include <stdlib.h>
 #include "lanes.h"
 #include "regressors.h"
 
@@ -40,6 +41,31 @@ static float scores[LANES];
 static double doubles[N];
 static uint8_t bytes[N];
 
+static void must(int holds, const char *what) {
+    if (holds) return;
+    fprintf(stderr, "%s\n", what);
+    exit(1);
+}
+
+/* Two rows are divided by the thresholds of all passes. */
+static void divide(const Lanes *lanes) {
+    int lane, right;
+    memset(vary, 0, sizeof(vary));
+    draw_thresholds(lanes, rows[0], 2, words, thresholds, vary);
+    for (lane = 0; lane < lanes->n_fast; lane++) if (has_lane(vary, lane)) {
+        int is_float = lane >= 16 * lanes->n_bytes;
+        int byte = is_float ? 4 * lane - 48 * lanes->n_bytes : lane;
+        float limit, expected = thresholds[byte];
+        Test test;
+        right = divide_two(lanes, rows[0], lane, words[word_of(lanes, lane)], &limit);
+        if (is_float) memcpy(&expected, thresholds + byte, sizeof(expected));
+        must(limit == expected, "another threshold");
+        test.limit = limit;
+        must(goes_right(&test, rows[0] + right * lanes->size + byte, is_float)
+             && !goes_right(&test, rows[0] + (1 - right) * lanes->size + byte, is_float), "a side");
+    }
+}
+
 static void pass(int n_bytes, int n_full, int n_other, int n) {
     int units = n_bytes + n_full + n_other, i, j, n_segments = 0, left = n, n_left = 0;
     Lanes lanes = {n_bytes, n_full, n_other, 16 * units, 16 * n_bytes + 4 * n_full,
@@ -58,6 +84,7 @@ static void pass(int n_bytes, int n_full, int n_other, int n) {
         segments[n_segments].code = n_segments;
         segments[n_segments].n = 1 + up_to(left - 1);
     }
+    divide(&lanes);
     memset(vary, 0, sizeof(vary)), memset(best, 0, sizeof(best));
     draw_thresholds(&lanes, rows[0], n, words, thresholds, vary);
     print(thresholds, lanes.size), print(vary, sizeof(vary));
@@ -92,21 +119,59 @@ static void measure(int n) {
     const double *of_floats[4] = {doubles, doubles, doubles, doubles};
     const uint8_t *of_bytes[4] = {bytes, bytes, bytes, bytes};
     const double offsets[4] = {3.5, 0.0, 1e9, -1.0}, scales[4] = {0.25, 1.0, 4.0, 0.5};
-    double low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = -INFINITY, total, expected = 0.0;
+    static double own[N], given_numbers[N];
+    int whole;
     for (i = 0; i < n; i++) {
         doubles[i] = number(missing) * (up_to(1) ? 1.0 : 1.00000001);
         bytes[i] = (uint8_t)up_to(255), positions[i] = n - 1 - i;
     }
     extend_extremes(&low, &high, &has_missing, doubles, n);
     print(&low, sizeof(low)), print(&high, sizeof(high)), print(&has_missing, sizeof(int));
+    for (i = 0; i < n; i++) given_numbers[i] = number(0) * 1.1, items[0][i] = n - 1 - i;
+    total = list_numbers(given_numbers, items[0], n, own, &low, &high);
+    for (i = 0; i < n; i++) {
+        expected += given_numbers[n - 1 - i];
+        must(own[i] == given_numbers[n - 1 - i] && low <= own[i] && own[i] <= high, "a number");
+    }
+    must(total == expected, "another sum of numbers");
+    print(&low, sizeof(low)), print(&high, sizeof(high));
+    for (i = 0; i < n; i++) own[i] = up_to(99) * 0.37;
+    whole = whole_numbers(own, n, 17.3, 1000.7, targets), print(targets, sizeof(int) * n);
+    for (i = 0; i < n; i++) {
+        must(targets[i] == (int)((own[i] - 17.3) * 1000.7), "another whole number");
+        whole -= targets[i];
+    }
+    must(whole == 0, "another sum of whole numbers");
+    for (i = 0; i < n; i++) {
+        float x = (float)doubles[i];
+        must(isnan(x) || next_float(x) == nextafterf(x, INFINITY), "another float is next");
+        must(isnan(x) || (next_double(doubles[i], 1) == nextafter(doubles[i], INFINITY)
+             && next_double(doubles[i], -1) == nextafter(doubles[i], -INFINITY)), "another double");
+    }
     encode(of_floats, n, positions, rows[1], 16, offsets, scales), print(rows[1], 16 * n);
     encode_bytes(of_bytes, n, positions, rows[1], 16), print(rows[1], 16 * n);
 }
 
 enum { MOST = 13 };
-static double given[MOST + 1], means[MOST], squares[MOST], lows[MOST], highs[MOST];
+static double given[MOST + 1], means[MOST], squares[MOST + 1], lows[MOST], highs[MOST];
 static double samples[N * (MOST + 1)], weights[N], shares[N], steps[N * (MOST + 1)];
 static double factors[N * (MOST + 1)], cells[MOST * (MOST + 1) / 2];
+
+/* A row of a table has the slope of its standardised values, whose last columns are missing. */
+static void slope(int k) {
+    int i, columns[MOST], n_columns = up_to(2 * MOST);
+    double row[2 * MOST], z[MOST + 1], expected = -squares[k];
+    for (i = 0; i < 2 * MOST; i++) row[i] = number(1);
+    for (i = 0; i < k; i++) {
+        columns[i] = 2 * i;
+        z[i] = 2 * i < n_columns ? row[2 * i] : NAN;
+    }
+    standardise(z, 1, k, means, shares, lows, highs);
+    for (i = 0; i < k; i++) expected += squares[i] * z[i];
+    must(slope_at(row, n_columns, columns, k, squares, means, shares, lows, highs) == expected,
+         "another slope");
+}
 
 static void regress(int k, int n) {
     int i, width = (k + 1) / 2 * 2;
@@ -122,8 +187,10 @@ static void regress(int k, int n) {
     print(means, 8 * k);
     memset(cells, 0, sizeof(cells));
     add_products(cells, k, steps, factors, n, width), print(cells, 4 * k * (k + 1));
-    for (i = 0; i <= k; i++) given[i] = number(1);
-    standardise(given, k, means, shares, lows, highs), print(given, 8 * k);
+    for (i = 0; i < n * (k + 1); i++) samples[i] = given[i % (k + 1)] = number(1);
+    standardise(samples, n, k, means, shares, lows, highs), print(samples, 8 * n * (k + 1));
+    standardise(given, 1, k, means, shares, lows, highs), print(given, 8 * k);
+    slope(k);
     add_terms(given, NULL, means, k - 1, samples, k, 0.5, 2.0, -3.0, 3.0), print(given, 8 * k);
 }
 
@@ -142,7 +209,10 @@ int main(void) {
 
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("cc"), reason="no C compiler")
 def test_plain_passes_give_the_bits_of_sse2(tmp_path: Path) -> None:
-    """Extremes, counts, sums, scores, moves, encodings, and the passes over regressors."""
+    """Extremes, counts, sums, scores, moves, encodings, and the passes over regressors.
+
+    The short ways of two rows and of one row of a table give the bits of the long ones.
+    """
     (tmp_path / "passes.c").write_text(PROGRAM)
     printed = []
     for flag in ("-USAME", "-DPLAIN"):

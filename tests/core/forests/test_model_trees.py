@@ -62,6 +62,20 @@ def test_a_slope_ends_with_the_targets() -> None:
         assert y.min() - extent <= answer <= y.max() + extent
 
 
+def test_a_slope_ends_with_the_targets_between_known_values() -> None:
+    """Also where each number is as usual, but not both together."""
+    core, _ = both(True, **ROOTS)
+    rng, ys = random.Random(1), []
+    for _ in range(300):
+        a, noise = rng.gauss(0.0, 5.0), rng.gauss(0.0, 0.3)
+        ys.append(noise)
+        core.learn({"a": a, "b": noise - a}, noise, 1.0)
+    extent = max(ys) - min(ys)
+    for corner in (-8.0, 8.0):
+        answer = core.number_of_tree(0, {"a": corner, "b": corner})
+        assert min(ys) - extent <= answer <= max(ys) + extent
+
+
 def test_a_huge_feature_is_no_regressor() -> None:
     """A variance that is no number leaves a feature to the splits alone."""
     core, _ = both(True, windows=[(40, 2)] * 3)
