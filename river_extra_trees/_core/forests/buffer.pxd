@@ -190,19 +190,21 @@ cdef class Buffer:
         else:
             gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
 
-    cdef inline void widen(self, int column, const void* stored, int n,
-                           double* values) noexcept nogil:
-        """Read adjacent values of a feature that are no doubles."""
-        if self.columns[column].width == SINGLE:
-            spread_as(<const float*>stored, n, values, 1)
+    cdef inline void widen(self, int column, const void* stored, int n, double* values,
+                           int step) noexcept nogil:
+        """Read adjacent values of a feature: values[i * step]; NULL: all are missing."""
+        cdef int width = DOUBLE if stored == NULL else self.columns[column].width
+        if width == DOUBLE:
+            spread_as(<const double*>stored, n, values, step)
+        elif width == SINGLE:
+            spread_as(<const float*>stored, n, values, step)
         else:
-            spread_as(<const uint8_t*>stored, n, values, 1)
+            spread_as(<const uint8_t*>stored, n, values, step)
 
     cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
                           double* rows, int size) noexcept nogil:
         """Read some features of several samples: rows[i * size + k] of sample i."""
-        cdef const void* stored
-        cdef int k, width, n_next = 1
+        cdef int k, n_next = 1
         while n_next < n and places[n_next] == places[0] + n_next:
             n_next += 1
         if n_next < n or n > self.n_adjacent(places[0], n):
@@ -210,14 +212,7 @@ cdef class Buffer:
                 self.gather(columns[k], places, n, rows + k, size)
             return
         for k in range(n_columns):
-            stored = self.values_at(columns[k], places[0])
-            width = DOUBLE if stored == NULL else self.columns[columns[k]].width
-            if width == SINGLE:
-                spread_as(<const float*>stored, n, rows + k, size)
-            elif width == DOUBLE:
-                spread_as(<const double*>stored, n, rows + k, size)
-            else:
-                spread_as(<const uint8_t*>stored, n, rows + k, size)
+            self.widen(columns[k], self.values_at(columns[k], places[0]), n, rows + k, size)
 
     cdef inline int n_present_at(self, int place) noexcept nogil:
         """How many values a sample has."""

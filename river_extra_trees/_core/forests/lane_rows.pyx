@@ -40,7 +40,7 @@ cdef inline const double* read_values(LaneRows rows, int column, int at, int n,
     values = rows.buffer.values_at(column, rows.places[at])
     if values == NULL or rows.buffer.has_doubles(column):
         return <const double*>values
-    rows.buffer.widen(column, values, n, gathered)
+    rows.buffer.widen(column, values, n, gathered, 1)
     return gathered
 
 

@@ -76,7 +76,6 @@ cdef class LinearModels(Part):
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
     cdef double at_regressors(self, const double* model, const double* z) noexcept nogil
     cdef double at_row(self, int leaf, const double* row, int n_columns) noexcept nogil
-    cdef void standardise_row(self, const double* row, int n_columns, double* z) noexcept nogil
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil
     cdef double in_middle(self, int leaf) noexcept nogil

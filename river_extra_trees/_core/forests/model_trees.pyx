@@ -141,14 +141,6 @@ cdef class LinearModels(Part):
                                 self.centers, self.scales, self.lows, self.highs),
                        model[self.n_regressors + 1])
 
-    cdef inline void standardise_row(self, const double* row, int n_columns,
-                                     double* z) noexcept nogil:
-        """Write the regressors of a row, in which the values of later columns are missing."""
-        cdef int k
-        for k in range(self.n_regressors):
-            z[k] = row[self.columns[k]] if self.columns[k] < n_columns else NAN
-        standardise(z, 1, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
-
     cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
                       int n_columns, double* slopes) noexcept nogil:
         """The slopes at n rows of values rows[column * stride + i], in leaves[i]; 0: no model."""
@@ -193,7 +185,9 @@ cdef class LinearModels(Part):
         cdef int i
         if model == NULL:
             return
-        self.standardise_row(row, n_columns, terms)
+        for i in range(self.n_regressors):
+            terms[i] = row[self.columns[i]] if self.columns[i] < n_columns else NAN
+        standardise(terms, 1, self.n_regressors, self.centers, self.scales, self.lows, self.highs)
         middle, limit = -model[self.n_regressors], model[self.n_regressors + 1]
         total = middle
         for i in range(self.n_regressors):
