@@ -15,8 +15,7 @@ import pytest
 from river import base, compose, evaluate, linear_model, metrics, preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees._core.answers import Answers
-from river_extra_trees._core.evidence import STRENGTHS, Evidence, bet
+from river_extra_trees._core.watch import STRENGTHS, Answers, Evidence, bet
 from river_extra_trees.watch import Alarm
 from river_extra_trees.watch.inputs import Inputs, share, words
 from tests.naive import evidence as naive

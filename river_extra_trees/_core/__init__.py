@@ -1,7 +1,7 @@
 """The compiled core. It does not import river and never calls an estimator.
 
 One class does: the base class of a watch, whose methods `predict_one` and `learn_one` call the
-model that is watched (answers; with evidence of changes in evidence, and of the columns in bins).
+model that is watched (watch).
 
 Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx` the functions.
 
@@ -35,11 +35,11 @@ the object above it contains::
       |   |                  one; column_lists: columns that few samples have; node_values:
       |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
-      |   |- Transitions   members: which label follows which
       |   |- LogisticRegression   logistic: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
       |   |- NoiseModel    noise: how large errors are at x, in a regression
-      |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
+      |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups, and
+      |                      of Transitions: which label follows which
       |
       |- Shrubs            shrubs/shrubs: a weighted ensemble on a window
       |   |                  (proximal: thresholds, and the projection onto the simplex)
@@ -116,9 +116,9 @@ How a prediction is explained::
 
     estimator.explain_one(x)
       `- core.explain         encodes x; `TreeExplanations` divides the outputs of a table of
-                                 trees (explain), by the path with the means that inner nodes keep
-                                 (subtotals); forests/explained divides what combines the groups
-                                 of an `ExtraTrees`
+                                 trees (explain), by the path with the means that inner nodes keep;
+                                 forests/explained divides what combines the groups of an
+                                 `ExtraTrees`
 
 All modules use: `guarded` (one call at a time), `allocation`, `parts` (who owns arrays frees and
 measures them; what has a table of fields can be saved), `lists` (list items without the GIL),

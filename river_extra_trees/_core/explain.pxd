@@ -30,8 +30,22 @@ all rows; the bits of a row do not depend on the others.
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
 it and the learner answers it (`put_row`), and then explain all (`finish`). An `Explainer` visits
 the splits of a tree, which the family describes by a function (`look`). `TreeExplanations` does so
-for a table of trees, in threads. Weights and means of inner nodes are their `subtotals`; for the
+for a table of trees, in threads. Weights and means of inner nodes are their subtotals; for the
 path, rows are climbed from the leaf that the answer found. Features are columns of the schema.
+
+An explanation needs the weights of all nodes, or, by the path, the means of those on the path of
+one row; each is a sum over all leaves below. Such a subtotal is kept between explanations. It is a
+function of the two children, whose subtotals are known or which are leaves. So one that is computed
+again has the same bits as one that was kept: an explanation does not depend on those before.
+`touch` (see `tree`) forgets the subtotals above a leaf that changes. After a sample, those of its
+path are computed again; the others stay.
+
+    classification      weight, then the weight of each class
+    regression          weight, then the mean of the values of the leaves. Without a weight, the
+                        mean of the two children; NaN if a leaf below has no value
+
+Until the first explanation, a tree has no subtotals. More than MOST_CLASSES would take
+more memory than the tree, and are not kept.
 """
 
 from libc.stdint cimport uint64_t
@@ -70,6 +84,7 @@ cdef extern from "quadrature.h":
 
 cdef enum:
     MOST_TASKS = 16
+    MOST_CLASSES = 15           # of subtotals
     CLIMBING = 4                # rows of a task, by the path
 
 cdef struct Above:              # what is above a node
@@ -164,3 +179,18 @@ cdef class VoteExplanations(TreeExplanations):
 cdef double slope_of_limits(double x, double base, double low, double high) noexcept nogil
 cdef double slope_of_log(double x, double base) noexcept nogil
 cdef double slope_of_exp(double x, double base) noexcept nogil
+
+
+cdef inline double* subtotal_of(const Tree* tree, int node) noexcept nogil:
+    """The subtotal of an inner node."""
+    return tree.subtotals + <Py_ssize_t>(tree.nodes[node].left >> 1) * tree.n_subtotals
+
+
+cdef inline double mean_below(double left_weight, double left, double right_weight,
+                              double right) noexcept nogil:
+    """The mean of an inner node, from the weights and means of its children."""
+    if left_weight > 0.0 and right_weight > 0.0:
+        return left + right_weight / (left_weight + right_weight) * (right - left)
+    if left_weight + right_weight > 0.0:
+        return left if left_weight > 0.0 else right
+    return (left + right) / 2.0

@@ -7,12 +7,11 @@ from cpython.object cimport PyObject
 from libc.math cimport NAN, exp, expm1, log, log1p
 from libc.string cimport memcpy, memset
 
-from .allocation cimport free, product, zeroed
+from .allocation cimport free, product, resized, zeroed
 from .lists cimport item_of
-from .subtotals cimport (
-    MOST_CLASSES, add_classes, are_known, mean_below, next_unknown, reserve_subtotals, subtotal_of,
+from .tree cimport (
+    add_leaf, first_cell, forget_subtotals, is_leaf, majority, mean_of, parent_of, turn, weight_of,
 )
-from .tree cimport first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of
 
 cdef extern from "quadrature.h":
     int visit(const Visit* tree, int depth, int* node, int n, const double* points,
@@ -34,6 +33,75 @@ for _k in range(4):
     _points, _weights = np.polynomial.legendre.leggauss(4 * (_k + 1))
     for _q in range(4 * (_k + 1)):
         POINTS[_k][_q], WEIGHTS[_k][_q] = (1.0 + _points[_q]) / 2.0, _weights[_q] / 2.0
+
+
+# --- Subtotals ------------------------------------------------------------------------------------
+
+cdef inline bint are_known(const Tree* tree, int n_values) noexcept nogil:
+    """Whether all subtotals of a tree that is split are known: that of the root forgets last."""
+    cdef double weight
+    if tree.n_subtotals != n_values or tree.subtotals == NULL:
+        return False
+    weight = subtotal_of(tree, 0)[0]
+    return weight == weight
+
+
+cdef int reserve_subtotals(Tree* tree, int n_values) except -1 nogil:
+    """Allocate memory for the subtotals of all inner nodes; new ones are not known."""
+    cdef int pairs = tree.n_used // 2
+    if tree.n_subtotals != n_values:
+        forget_subtotals(tree)
+    if pairs > tree.subtotal_pairs:
+        tree.subtotals = <double*>resized(
+            tree.subtotals, <size_t>pairs * n_values, sizeof(double))
+        tree.n_subtotals = n_values
+        while tree.subtotal_pairs < pairs:
+            tree.subtotals[<Py_ssize_t>tree.subtotal_pairs * n_values] = NAN
+            tree.subtotal_pairs += 1
+    return 0
+
+
+cdef inline bint is_unknown(const Tree* tree, int node) noexcept nogil:
+    cdef double weight
+    if is_leaf(&tree.nodes[node]):
+        return False
+    weight = subtotal_of(tree, node)[0]
+    return weight != weight
+
+
+cdef int next_unknown(const Tree* tree, int node) noexcept nogil:
+    """The next inner node whose subtotal has to be computed, after `node`; -1: all are known.
+
+    The first one comes after -1. Below each node that is returned, all are known.
+    """
+    if node == 0:
+        return -1
+    node = 0 if node < 0 else parent_of(tree, node)
+    if not is_unknown(tree, node):
+        return -1
+    while True:
+        if is_unknown(tree, tree.nodes[node].left):
+            node = tree.nodes[node].left
+        elif is_unknown(tree, tree.nodes[node].left ^ 1):
+            node = tree.nodes[node].left ^ 1
+        else:
+            return node
+
+
+cdef void add_classes(Tree* tree, int node) noexcept nogil:
+    """Set the subtotal of a node of a classification."""
+    cdef double* total = subtotal_of(tree, node)
+    cdef const double* below
+    cdef int k, child, side
+    memset(total, 0, tree.n_subtotals * sizeof(double))
+    for side in range(2):
+        child = tree.nodes[node].left ^ side
+        if is_leaf(&tree.nodes[child]):
+            add_leaf(tree, child, total, total + 1)
+            continue
+        below = subtotal_of(tree, child)
+        for k in range(tree.n_subtotals):
+            total[k] += below[k]
 
 
 # --- Rescale rules --------------------------------------------------------------------------------

@@ -131,6 +131,7 @@ cdef class Schema(Part):
     cdef int put_value(self, int column, double code, object value) except -1
     cdef int reserve(self, int n_columns) except -1
     cdef void blank(self) noexcept nogil
+    cdef void sort_filled(self) noexcept nogil
 
 cdef class Labels(Part):
     cdef dict known             # label -> code

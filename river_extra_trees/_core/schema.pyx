@@ -10,6 +10,7 @@ from .validation cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
 from .parts cimport view
+from .sorting cimport sort_numbers
 
 import warnings
 
@@ -363,6 +364,23 @@ cdef class Schema:
         for i in range(self.n_filled):
             self.row[self.filled[i]] = NAN
         self.n_filled = 0
+
+    cdef void sort_filled(self) noexcept nogil:
+        """Sort the columns of the row: sums over them do not depend on the order of its keys."""
+        cdef int k, column
+        for k in range(1, self.n_filled):
+            if self.filled[k - 1] > self.filled[k]:
+                break
+        else:
+            return
+        if 16 * self.n_filled < self.n_columns:
+            sort_numbers(self.filled, self.n_filled)
+            return
+        self.n_filled = 0
+        for column in range(self.n_columns):        # faster than sorting if many have a value
+            if self.row[column] == self.row[column]:
+                self.filled[self.n_filled] = column
+                self.n_filled += 1
 
     def value_of(self, int column, double number):
         """The feature value for a number in a column: the number, or the nominal value of a code.

@@ -9,6 +9,7 @@ cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept 
 cdef void merge_slots(
     int* into, const int* old, int n_old, const int* new, int n_new, const double* key
 ) noexcept nogil
+cdef void sort_numbers(int* numbers, int n) noexcept nogil
 cdef int keep(int* slots, int n, const int64_t* arrival) noexcept nogil
 
 cdef inline bint comes_before(double a, double b) noexcept nogil:

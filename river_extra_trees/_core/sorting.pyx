@@ -1,6 +1,7 @@
 """Slots of a window in sorted order. See the header."""
 
 from libc.stdint cimport uint64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 cdef enum:
@@ -121,3 +122,16 @@ cdef int keep(int* slots, int n, const int64_t* arrival) noexcept nogil:
         slots[kept] = slots[i]
         kept += arrival[slots[i]] >= 0
     return kept
+
+
+cdef int compare(const void* one, const void* other) noexcept nogil:
+    return (<const int*>one)[0] - (<const int*>other)[0]
+
+
+cdef void sort_numbers(int* numbers, int n) noexcept nogil:
+    """Sort numbers of columns, which mostly are in order."""
+    cdef int i
+    for i in range(1, n):
+        if numbers[i - 1] > numbers[i]:
+            qsort(numbers, n, sizeof(int), compare)
+            return

@@ -25,7 +25,7 @@ the children of a split, the left one takes over that of the parent, and the rig
 the pair.
 
 A tree owns the sets of values of its splits, see `value_sets`. Who explains predictions keeps sums
-of the leaves below its inner nodes there, see `subtotals`; what changes a leaf forgets those above.
+of the leaves below its inner nodes there, see `explain`; what changes a leaf forgets those above.
 """
 
 from libc.math cimport NAN

@@ -49,8 +49,8 @@ cdef class Window:
     cdef int* column_of         # per line: its column, if it is live
     cdef int* n_held            # per line: number of stored samples with a value
     cdef int* n_ordered         # per line: number of sorted samples with a value
-    cdef int* distinct          # the n_distinct columns that a growth is offered, ascending, from
-                                #   `cart/distinct`
+    cdef int* distinct          # the n_distinct columns that a growth is offered, ascending, by
+                                #   `find_distinct`
     cdef int* table             # scratch: 2 * column_capacity
     cdef int capacity
     cdef readonly int n_columns     # columns pushed so far (the schema may have newer ones)
@@ -81,7 +81,6 @@ cdef class Window:
     cdef int fill(self, object cells, object target, object weight, object arrival,
                   int n_sorted) except -1
     cdef int move(self, int capacity, int n_long, int n_short) except -1 nogil
-    cdef void keep_live(self) noexcept nogil
     cdef void begin_column(self, int column, int slot) noexcept nogil
     cdef int begin_long(self) noexcept nogil
     cdef int grow_line(self, int column) noexcept nogil

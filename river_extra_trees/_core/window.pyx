@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memmove, memset
 
 from .allocation cimport free, resized, zeroed
 from .parts cimport view
 from .schema cimport MAX_COLUMNS
-from .sorting cimport keep, merge_slots, rank, sort_slots
+from .sorting cimport keep, merge_slots, rank, sort_numbers, sort_slots
 
 from .cells import CELLS, Cells
 from .state import (
@@ -49,19 +48,6 @@ cdef inline int place_of(const int* order, int n, const double* key, int slot) n
     while order[at] != slot:
         at += 1
     return at
-
-
-cdef void sort_live(Window window, int n) noexcept nogil:
-    """Sort the live columns, the first n of which are in order."""
-    cdef int i
-    for i in range(max(1, n), window.n_live):
-        if window.live[i - 1] > window.live[i]:
-            qsort(window.live, window.n_live, sizeof(int), compare)
-            return
-
-
-cdef int compare(const void* one, const void* other) noexcept nogil:
-    return (<const int*>one)[0] - (<const int*>other)[0]
 
 
 cdef inline bint is_nan(double value) noexcept nogil:
@@ -216,7 +202,7 @@ cdef class Window:
     cdef void begin_column(self, int column, int slot) noexcept nogil:
         """Make a column live, with a short line if there is one; a long one may get the value, too.
 
-        The columns are in order again after `sort_live`.
+        The columns are in order again after `sort_numbers`.
         """
         cdef int n_free = self.column_capacity - self.n_long - self.n_live + self.n_live_long
         cdef int line = (self.free_lines[self.n_long + n_free - 1] if n_free > 0
@@ -285,10 +271,6 @@ cdef class Window:
         for i in range(self.size):
             held[<int>self.target[self.slot_at(i)]] = True
 
-    cdef void keep_live(self) noexcept nogil:
-        """Free the lines of the columns without a value."""
-        self.keep_columns(NULL)
-
     cdef void keep_columns(self, const uint8_t* held) noexcept nogil:
         """Free the lines of the columns without a value, or of those that are not marked."""
         cdef int i, j, column, line, kept = 0, n = self.n_live
@@ -339,7 +321,8 @@ cdef class Window:
             for i in range(n):
                 if slots[i] >= 0 and not is_nan(values[column * stride + i]):
                     self.give(<int>column, slots[i], values[column * stride + i])
-        sort_live(self, n_live)
+        if self.n_live > n_live:
+            sort_numbers(self.live, self.n_live)
 
     cdef void sort(self) noexcept nogil:
         """Merge the fresh samples into the sorted orders."""
@@ -415,7 +398,8 @@ cdef class Window:
             elif line >= self.n_long and self.n_held[line]:
                 line = self.grow_line(column)
             self.insert(line, slot, row[column])
-        sort_live(self, n_live)
+        if self.n_live > n_live:
+            sort_numbers(self.live, self.n_live)
         for word in range(self.n_words):    # the columns that only the former sample has
             while lines[word]:
                 line = <int>(64 * word) + lowest_bit(lines[word])
@@ -426,7 +410,7 @@ cdef class Window:
             if not is_nan(row[schema.filled[k]]):
                 self.mark(self.lines[schema.filled[k]], slot)
         if none_left:
-            self.keep_live()
+            self.keep_columns(NULL)
         gap = 0 if gone >= 0 else n
         while gone >= 0 and self.by_arrival[gap] != gone:
             gap += 1
@@ -468,7 +452,7 @@ cdef class Window:
                 self.n_ordered[line] -= n_gone[line]
         self.n_sorted = keep(self.by_arrival, self.n_sorted, self.arrival)
         self.n_lately = self.n_live
-        self.keep_live()
+        self.keep_columns(NULL)
         self.is_stale = True
 
     cdef void release_labels(self, const uint8_t* labels) noexcept nogil:
@@ -485,16 +469,13 @@ cdef class Window:
         cdef uint64_t rest
         cdef Py_ssize_t word
         cdef int n = 0
-        cdef bint in_order = True
         for word in range(self.n_words):
             rest = lines[word]
             while rest:
                 columns[n] = self.column_of[64 * word + lowest_bit(rest)]
                 rest &= rest - 1
-                in_order &= n == 0 or columns[n - 1] < columns[n]
                 n += 1
-        if not in_order:
-            qsort(columns, n, sizeof(int), compare)
+        sort_numbers(columns, n)
         return n
 
     def slots(self):
@@ -685,7 +666,7 @@ cdef class Window:
             self.fresh[i] = n_sorted + i if i < self.n_fresh else -1
             self.leaf[i] = -1
         self.give_all(cells, n_sorted, n)
-        sort_live(self, 0)
+        sort_numbers(self.live, self.n_live)
         return 0
 
     cdef int give_all(self, object cells, int first, int stop) except -1:

@@ -21,8 +21,7 @@ from .._core.forests.extra_trees import ExtraTrees
 from .._core.forests.fading_ridge import FadingRidge
 from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.logistic import LogisticRegression
-from .._core.forests.members import Transitions
-from .._core.forests.mixtures import ClassPool, NumberMixture
+from .._core.forests.mixtures import ClassPool, NumberMixture, Transitions
 from .._core.forests.model_trees import LinearModels
 from .._core.forests.noise import NoiseModel
 from .._core.forests.questions import Questions

@@ -3,7 +3,7 @@
 Each column has bins: one for missing values, some for usual values, and the rest for unusual ones.
 A numeric column divides its usual values at quantiles, and a nominal one has a bin for each of its
 most frequent values. The number of a block is the chi-squared distance of its counts from the
-usual counts (`_core/bins.pyx`).
+usual counts (`_core/watch.pyx`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.bins import BINS, BLOCK, ROWS, Bins, number_of
-from .._core.evidence import Evidence, restored
 from .._core.safe_repr import safe_repr
 from .._core.state import LARGEST_COUNT, State, StateError, require
+from .._core.watch import BINS, BLOCK, ROWS, Bins, Evidence, number_of, restored
 
 __all__ = ["Inputs"]
 

@@ -13,13 +13,19 @@ from collections.abc import Callable, Hashable, Mapping
 import numpy as np
 from river import base
 
-from .._core.answers import BLOCK as LOSSES
-from .._core.answers import HIGHEST as HIGHEST_LOSSES
-from .._core.answers import Answers, Asked, point_of
-from .._core.bins import BLOCK
-from .._core.evidence import LATEST, Evidence, restored
 from .._core.safe_repr import with_text
 from .._core.state import State, require
+from .._core.watch import (
+    BLOCK,
+    HIGHEST_LOSSES,
+    LATEST,
+    LOSSES,
+    Answers,
+    Asked,
+    Evidence,
+    point_of,
+    restored,
+)
 from .._estimator.frames import readable_frame, values_of, weights_of
 from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
 from .._estimator.rows import rows_of, values_by_name

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from river_extra_trees._core.answers import BLOCK, HIGHEST, STRIDE, Answers
-from river_extra_trees._core.evidence import Evidence
+from river_extra_trees._core.watch import HIGHEST_LOSSES, LOSSES, STRIDE, Answers, Evidence
 
 
 def answers(regression: bool) -> Answers:
-    return Answers(regression, Evidence(1e9, random.Random(0), HIGHEST))
+    return Answers(regression, Evidence(1e9, random.Random(0), HIGHEST_LOSSES))
 
 
 def loss(regression: bool, answer: Any, y: Any) -> float:
@@ -24,7 +23,7 @@ def test_losses_of_blocks(regression: bool) -> None:
     """The evidence gets the mean of each whole block; a copy in the middle of one goes on."""
     found, rng = answers(regression), random.Random(1)
     losses: list[float] = []
-    for i in range(5 * BLOCK + 7):
+    for i in range(5 * LOSSES + 7):
         answer, y = (rng.random(), rng.random()) if regression else rng.choices("ab", k=2)
         x = {"a": i}
         assert found.ask(x, answer) == (i % STRIDE == 0)
@@ -33,11 +32,11 @@ def test_losses_of_blocks(regression: bool) -> None:
         found.judge(answer, y)
         assert not found.is_next(x)
         losses.append(loss(regression, answer, y))
-        if i == 2 * BLOCK + 3:
+        if i == 2 * LOSSES + 3:
             found = pickle.loads(pickle.dumps(found))
     assert (found.n_samples, found.n, found.evidence.n) == (len(losses), 7, 5)
     assert found.total == pytest.approx(sum(losses[-7:]))
-    means = [sum(losses[i : i + BLOCK]) / BLOCK for i in range(0, 5 * BLOCK, BLOCK)]
+    means = [sum(losses[i : i + LOSSES]) / LOSSES for i in range(0, 5 * LOSSES, LOSSES)]
     assert list(found.evidence.state()["waiting"]) == pytest.approx(means)
 
 

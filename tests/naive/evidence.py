@@ -1,4 +1,4 @@
-"""The evidence of `_core/evidence.pyx`, in plain Python; its header explains it."""
+"""The evidence of `_core/watch.pyx`, in plain Python; its header explains it."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ for _i in range(1, TABLE):
 # --- The two sides of a candidate -----------------------------------------------------------------
 
 
-cdef inline double look_up(double x) noexcept nogil:
+cdef double x_log_x(double x) noexcept nogil:
     cdef int whole
     if 0.0 <= x < TABLE:            # a difference of large weights may be negative
         whole = <int>x
@@ -44,13 +44,8 @@ cdef inline double look_up(double x) noexcept nogil:
     return x * log(x) if x > 0.0 else 0.0
 
 
-cdef double x_log_x(double x) noexcept nogil:
-    """`look_up` for other modules."""
-    return look_up(x)
-
-
 cdef inline double count_log_count(Workspace work, double count) noexcept nogil:
-    return X_LOG_X[<int>count] if work.in_table else look_up(count)
+    return X_LOG_X[<int>count] if work.in_table else x_log_x(count)
 
 
 cdef inline void begin_scan(Workspace work) noexcept nogil:

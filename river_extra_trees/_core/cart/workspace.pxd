@@ -23,6 +23,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..parts cimport Owner
 from ..rng cimport Rng
+from ..schema cimport Schema
 from ..tree cimport Kind, Tree
 from ..window cimport Window
 from .value_history cimport ValueHistory
@@ -56,6 +57,8 @@ cdef struct Side:           # statistics of one side of a candidate split, or of
                             #   variance: sum of the centred target
     double* counts          # weight per class
     int64_t copies
+
+cdef void find_distinct(Window window, Schema schema, ValueHistory history) noexcept nogil
 
 cdef class Workspace(Owner):
     cdef readonly int criterion

@@ -10,15 +10,13 @@ from ..allocation cimport product
 from ..parts cimport view
 from ..cart.value_history cimport ValueHistory
 from ..explain cimport (
-    Contributions, Explainer, Explanations, Fork, Visit,
-    slope_of_limits,
+    MOST_CLASSES, Contributions, Explainer, Explanations, Fork, Visit, mean_below, slope_of_limits,
 )
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest
 from ..split cimport goes_left
-from ..subtotals cimport MOST_CLASSES, mean_below
 from ..trees cimport threshold_in
 from ..team cimport Team
 from ..window cimport Window

@@ -4,8 +4,9 @@ from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, product, zeroed
-from ..explain cimport TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log
-from ..subtotals cimport subtotal_of
+from ..explain cimport (
+    TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log, subtotal_of,
+)
 from ..tree cimport UNUSED, Tree, add_leaf, is_leaf, mean_of
 from .extra_trees cimport Group
 from .logistic cimport LogisticRegression
@@ -288,7 +289,7 @@ cdef double find_factors(NumberMixture mixture, const double* groups, const doub
     mixture.answer(base, 0.0, base_answers)
     for k in range(n):
         mean_slope += c[k] / n
-    of_stack = slope_of_limits(stacked(mixture, answers), stacked(mixture, base_answers),
+    of_stack = slope_of_limits(mixture.stacked(answers), mixture.stacked(base_answers),
                                low, high)
     for k in range(n + 1):
         mean += mixture.weights[k] * answers[k]
@@ -311,26 +312,7 @@ cdef double slope_of_chain(NumberMixture mixture, const double* answers,
     cdef const double* c = mixture.chain.slopes
     if mixture.n_targets > 2:
         slope += c[1] + c[3]        # of m in the regressors
-    slope *= slope_of_limits(chained(mixture, answers), chained(mixture, base), low, high)
+    slope *= slope_of_limits(mixture.chained(answers), mixture.chained(base), low, high)
     return (weights[0] + weights[1] * slope) * slope_of_limits(
         weights[0] * answers[n + 1] + weights[1] * answers[n + 3],
         weights[0] * base[n + 1] + weights[1] * base[n + 3], low, high)
-
-
-cdef double chained(NumberMixture mixture, const double* answers) noexcept:
-    """The prediction of the chain without limits."""
-    cdef int n = mixture.n_groups
-    cdef double found = answers[n + 1] + mixture.chain.answer(answers + n + 5)
-    return found if found == found else answers[n + 1]
-
-
-cdef double stacked(NumberMixture mixture, const double* answers) noexcept:
-    """The stacked prediction without limits."""
-    cdef int k, n = mixture.n_groups
-    cdef double middle = 0.0, found
-    for k in range(n):
-        middle += answers[k] / n
-    found = middle
-    for k in range(n):
-        found += mixture.stack.slopes[k] * (answers[k] - middle)
-    return found if found == found else middle

@@ -5,7 +5,6 @@ from copy import deepcopy
 import numpy as np
 
 from libc.math cimport exp
-from libc.stdlib cimport qsort
 
 from ..allocation cimport product
 from ..parts cimport view
@@ -64,28 +63,6 @@ FIELDS = {
     "models": ("parts", LinearModels), "linear": ("items",),
     "mixture": ("part_or_none", NumberMixture),
 }
-
-cdef int by_number(const void* a, const void* b) noexcept nogil:
-    return (<const int*>a)[0] - (<const int*>b)[0]
-
-
-cdef void sort_columns(Schema schema) noexcept nogil:
-    """Sort the columns of the row: sums over them do not depend on the order of its keys."""
-    cdef int k, column
-    for k in range(1, schema.n_filled):
-        if schema.filled[k - 1] > schema.filled[k]:
-            break
-    else:
-        return
-    if 16 * schema.n_filled < schema.n_columns:
-        qsort(schema.filled, schema.n_filled, sizeof(int), by_number)
-        return
-    schema.n_filled = 0
-    for column in range(schema.n_columns):      # faster than sorting if many have a value
-        if schema.row[column] == schema.row[column]:
-            schema.filled[schema.n_filled] = column
-            schema.n_filled += 1
-
 
 cdef inline int go_on(const Tree* tree, int node, const double* row) noexcept nogil:
     """The leaf below a node that a row reaches."""
@@ -390,7 +367,7 @@ cdef class ExtraTrees(Ensemble):
     cdef void begin_row(self) noexcept nogil:
         """Begin a pass of the row encoded last."""
         cdef Pass* rows = &self.single
-        sort_columns(self.schema)
+        self.schema.sort_filled()
         rows.n, rows.values, rows.stride = 1, self.schema.row, 1
         rows.columns, rows.n_columns = self.schema.filled, self.schema.n_filled
 

@@ -10,8 +10,8 @@ from copy import deepcopy
 import numpy as np
 
 from ..allocation cimport product
-from ..cart.distinct cimport find_distinct
 from ..cart.value_history cimport ValueHistory
+from ..cart.workspace cimport find_distinct
 from ..ensemble cimport Ensemble, RowPass
 from ..explain cimport Contributions, Explanations
 from ..guarded cimport begin_step, end_step

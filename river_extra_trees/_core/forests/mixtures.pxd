@@ -4,7 +4,7 @@ Classes (`ClassPool`). Fixed share (Herbster and Warmuth 1998): the groups are m
 
     w_k <- (1 - s) w_k q_k(y)^(1/2) / sum + s / K.
 
-The groups, their mixture, the labels that followed the last label (`Transitions` in `members`) and
+The groups, their mixture, the labels that followed the last label (`Transitions`) and
 a logistic regression (`logistic`) are the members of a logarithmic opinion pool (Genest and Zidek
 1986),
 
@@ -22,6 +22,16 @@ exponents: r_m = PENALTY D / (W + D) for the group of a window of W samples, 0 f
 MOST_SQUARES keeps them learning in a long stream. A sample with a new label changes no weight and
 no exponent: no member could know it. The exponent of the mixture begins at 1. Where labels come at
 once, that of the last labels begins at FIRST_OF_TABLE.
+
+Labels that follow each other (`Transitions`): a table counts which label followed which. After the
+label l, the share of the label c is
+
+    q(c) = (n_lc + 1/2) / sum_c' (n_lc' + 1/2),
+
+where each label that follows l multiplies the earlier counts n_l by 1 - 1 / ROW_MEMORY. A table of
+more than MOST_OF_TABLE cells has no rows for the last labels; q is then uniform. The last label is
+the one that was known when the question was asked. So where labels come late, the table learns from
+labels at the same distance, and nothing from late labels without a question.
 
 Rare labels: if one label f has most samples, the pool learns as if it had nine tenths of them. Each
 of its samples counts v = `balance` of a decayed count (`shares`), for the weights, s and g; in g,
@@ -99,7 +109,6 @@ from ..parts cimport Part
 from ..schema cimport Labels
 from ..shares cimport balance
 from .fading_ridge cimport FadingRidge
-from .members cimport Transitions
 from .noise cimport NoiseModel
 from .questions cimport Pace
 
@@ -108,6 +117,17 @@ cdef enum:
     N_LEVELS = 2            # of the quantiles of |z|
 
 cdef double FLOOR           # share of a uniform distribution in each member of the pool
+
+cdef class Transitions(Part):
+    cdef public int n_labels
+    cdef public int last                # code of the last label; -1: none
+    cdef double* counts                 # counts[label * n_labels + next label]
+    cdef int n_rows                     # number of labels with a row of counts
+
+    cdef int reserve(self, int n_labels) except -1 nogil
+    cdef void answer(self, int last, double* answers, int width) noexcept nogil
+    cdef void learn(self, int last, int code) noexcept nogil
+    cdef void forget(self, const uint8_t* gone) noexcept nogil
 
 cdef class ClassPool(Part):
     cdef readonly int n_groups
@@ -184,6 +204,8 @@ cdef class NumberMixture(Part):
     cdef void learn_chain(self, const double* answers, double target,
                           const Pace* pace) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
+    cdef double stacked(self, const double* answers) noexcept nogil
+    cdef double chained(self, const double* answers) noexcept nogil
     cdef double bounded(self, double target) noexcept nogil
     cdef bint has_error(self) noexcept nogil
     cdef double log_ratio(self, double variance) noexcept nogil

@@ -1,7 +1,6 @@
 from typing import Any, Self
 
 from .fading_ridge import FadingRidge
-from .members import Transitions
 from .noise import NoiseModel
 
 class ClassPool:
@@ -31,6 +30,14 @@ class NumberMixture:
 
     def __new__(cls, n_groups: int) -> Self: ...
     def member_weights(self) -> list[float]: ...
+    def state(self) -> dict[str, Any]: ...
+    @classmethod
+    def restored(cls, values: dict[str, Any]) -> Self: ...
+
+class Transitions:
+    n_labels: int
+    last: int
+
     def state(self) -> dict[str, Any]: ...
     @classmethod
     def restored(cls, values: dict[str, Any]) -> Self: ...

@@ -5,11 +5,97 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.string cimport memcpy, memset
 
+from ..allocation cimport zeroed
 from ..parts cimport view
 from ..shares cimport share_weights, softmax, total_of
 from .noise cimport LARGEST_TILT
 
 from ..state import LARGEST_TARGET, require
+
+# --- Labels that follow each other ---------------------------------------------------------
+
+cdef enum:
+    MOST_OF_TABLE = 1 << 17     # cells: 1 MB
+
+cdef double ROW_MEMORY = 500.0  # of the counts in a row of the table, in labels
+cdef double PRIOR_COUNT = 0.5
+
+
+cdef class Transitions(Part):
+    """Which label follows which. See the header."""
+
+    def __cinit__(self):
+        self.last = -1
+
+    cdef int reserve(self, int n_labels) except -1 nogil:
+        """Extend the table to so many labels."""
+        cdef int label, n_rows
+        cdef double* counts
+        if n_labels <= self.n_labels:
+            return 0
+        n_rows = min(n_labels, <int>MOST_OF_TABLE // n_labels)
+        counts = <double*>zeroed(max(1, n_rows * n_labels), sizeof(double))
+        for label in range(min(n_rows, self.n_rows)):
+            memcpy(counts + <Py_ssize_t>label * n_labels,
+                   self.counts + <Py_ssize_t>label * self.n_labels,
+                   self.n_labels * sizeof(double))
+        self.replace(
+            &self.counts, counts, max(1, n_rows * n_labels) * <size_t>sizeof(double))
+        self.n_labels, self.n_rows = n_labels, n_rows
+        return 0
+
+    cdef void answer(self, int last, double* answers, int width) noexcept nogil:
+        """Write the share of each of the labels after the label `last`."""
+        cdef int c
+        cdef double total = PRIOR_COUNT * width
+        cdef const double* counts = self.counts + <Py_ssize_t>last * self.n_labels
+        if not 0 <= last < self.n_rows:
+            for c in range(width):
+                answers[c] = 1.0 / width
+            return
+        for c in range(width):
+            total += counts[c]
+        for c in range(width):
+            answers[c] = (counts[c] + PRIOR_COUNT) / total
+
+    cdef void learn(self, int last, int code) noexcept nogil:
+        """Count a label; `last` is the last one that was known when it was asked."""
+        cdef int c
+        cdef double* counts = self.counts + <Py_ssize_t>last * self.n_labels
+        if 0 <= last < self.n_rows:
+            for c in range(self.n_labels):
+                counts[c] *= 1.0 - 1.0 / ROW_MEMORY
+            counts[code] += 1.0
+
+    cdef void forget(self, const uint8_t* gone) noexcept nogil:
+        """Forget the marked labels."""
+        cdef int label, c
+        for label in range(self.n_rows):
+            for c in range(self.n_labels):
+                if gone[label] or gone[c]:
+                    self.counts[<Py_ssize_t>label * self.n_labels + c] = 0.0
+        if self.last >= 0 and gone[self.last]:
+            self.last = -1
+
+    # ---------------------------------------------------------------- state
+
+    cdef dict views(self):
+        """The array of a state."""
+        return {"counts": view(self.counts, "f8", (self.n_rows, self.n_labels))}
+
+    FIELDS = {
+        "n_labels": ("whole", 0, 2**31 - 1), "last": ("whole", -1, 2**31 - 2),
+        "counts": ("numbers", None, None, {"least": 0.0, "most": ROW_MEMORY + 1.0}),
+    }
+
+    cdef int load(self, dict fields) except -1:
+        self.reserve(fields["n_labels"])
+        return Part.load(self, fields)
+
+    cdef int check_structure(self) except -1:
+        require(self.last < self.n_labels, "Transitions: the last label is not there")
+        return 0
+
 
 # --- Classes ---------------------------------------------------------------------------------
 
@@ -279,23 +365,18 @@ cdef class NumberMixture(Part):
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil:
         """Combine the predictions of the groups; `variance` is V."""
         cdef int k, n = self.n_groups
-        cdef double middle = 0.0, mean = 0.0, stacked, chained
+        cdef double mean = 0.0
         cdef double* d = answers + n + 5
         for k in range(n):
             answers[k] = self.within(groups[k])
-            middle += answers[k] / n
-        stacked = middle
-        for k in range(n):
-            stacked += self.stack.slopes[k] * (answers[k] - middle)
-        answers[n] = self.within(stacked if stacked == stacked else middle)
+        answers[n] = self.within(self.stacked(answers))
         for k in range(n + 1):
             mean += self.weights[k] * answers[k]
         answers[n + 1] = mean = self.within(mean)
         for k in range(2):      # zeros until two targets have errors
             d[2 * k] = self.last_errors[k] if self.n_targets > 2 else 0.0
             d[2 * k + 1] = mean - self.last_answers[k] if self.n_targets > 2 else 0.0
-        chained = mean + self.chain.answer(d)
-        answers[n + 3] = self.within(chained if chained == chained else mean)
+        answers[n + 3] = self.within(self.chained(answers))
         answers[n + 4] = self.within(
             self.chain_weights[0] * mean + self.chain_weights[1] * answers[n + 3])
         # The sums of squares in the leaves overflow, and rounding makes them negative.
@@ -303,6 +384,23 @@ cdef class NumberMixture(Part):
         self.spread(answers)[0] = self.expected(
             self.log_ratio(answers[n + 2]), self.tilt(answers)[0]) if self.has_error() else 0.0
         memcpy(self.spread(answers) + 1, self.tails, sizeof(self.tails))
+
+    cdef double stacked(self, const double* answers) noexcept nogil:
+        """The stacked prediction without limits."""
+        cdef int k, n = self.n_groups
+        cdef double middle = 0.0, found
+        for k in range(n):
+            middle += answers[k] / n
+        found = middle
+        for k in range(n):
+            found += self.stack.slopes[k] * (answers[k] - middle)
+        return found if found == found else middle
+
+    cdef double chained(self, const double* answers) noexcept nogil:
+        """The prediction of the chain without limits."""
+        cdef double mean = answers[self.n_groups + 1]
+        cdef double found = mean + self.chain.answer(answers + self.n_groups + 5)
+        return found if found == found else mean
 
     cdef bint has_error(self) noexcept nogil:
         """Whether E is a number to divide by; it fades for good where the targets are constant."""

@@ -6,8 +6,8 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from ..parts cimport view
-from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
+from ..cart.workspace cimport find_distinct
 from ..learner cimport Learner
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..tree cimport Tree, clear, learn, majority, mean_of, shrink, trim, walk_slot

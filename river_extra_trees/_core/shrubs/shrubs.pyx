@@ -25,9 +25,9 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove, memset
 
 from ..parts cimport view
-from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
+from ..cart.workspace cimport find_distinct
 from ..ensemble cimport Ensemble, WindowEnsemble
 from ..explain cimport Contributions, Explanations, VoteExplanations
 from ..learner cimport Learner
