@@ -159,3 +159,23 @@ def test_samples_without_features(kind: str) -> None:
         model.learn_one({}, i % 3)
     model._core.check()
     assert model._core.trees.n_nodes == model._core.trees.n_trees
+
+
+def test_a_copy_does_not_offer_a_column_that_came_during_the_growth() -> None:
+    """A growth is repeated on its own samples; one more column would need more random numbers."""
+    rng = random.Random(1)
+    model = ret.ExtraTreesClassifier(n_models=2, window_sizes=(2000,), seed=1)
+
+    def sample(names: str) -> tuple[dict[str, float], bool]:
+        x = {name: rng.random() for name in names}
+        return x, x["a"] + x["b"] > 2.0 * rng.random()
+
+    for names in 2960 * ["abcdef"] + 2 * ["abcdefg"]:
+        model.learn_one(*sample(names))
+    ((*_, begun, n_columns, _),) = model._core.state()["growths"]
+    assert (begun, n_columns) == (2952, 6)
+    same = copy.deepcopy(model)
+    for x, y in [sample("abcdefg") for _ in range(100)]:
+        assert same.predict_proba_one(x) == model.predict_proba_one(x)
+        model.learn_one(x, y)
+        same.learn_one(x, y)
