@@ -171,7 +171,8 @@ cdef class LaneRows:
         if wide >= 0 or self.n_offered > MOST_COLUMNS:
             self.n_offered = 0
             self.offer_set(schema, self.marks_again, schema.n_columns)
-        memset(self.marks, 0, 2 * (self.marks_again - self.marks) * sizeof(uint64_t))
+        if schema.n_columns > 0:        # else there is no memory of marks
+            memset(self.marks, 0, 2 * (self.marks_again - self.marks) * sizeof(uint64_t))
 
     cdef void offer_set(self, Schema schema, const uint64_t* set, int most) noexcept nogil:
         """Offer the columns of a set, in ascending order; one more than `most` ends it."""
