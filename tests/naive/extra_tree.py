@@ -321,7 +321,7 @@ class Growth:
             weight += w
         center, numbers = weighted / weight, [sample.y for sample in samples]
         bits = 30 - (len(samples) - 1).bit_length()
-        largest = max(center - min(numbers), max(numbers) - center)
+        largest = max(center - min(numbers), max(numbers) - center, 1e-290)
         grain = math.ldexp(power_below(largest), bits)
         self.whole = {y: int((y - center) * grain) for y in numbers}
 

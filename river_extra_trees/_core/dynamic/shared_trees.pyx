@@ -443,8 +443,8 @@ cdef int give_set(SharedTrees trees, int node, int number, list sets, dict made)
         if values == NULL:
             raise_memory_error()
         values.n_owners, values.label, values.prior, values.border = 1, label, prior, border
-        memcpy(codes_of(values), &codes[0] if codes.shape[0] else NULL,
-               codes.shape[0] * sizeof(double))
+        if codes.shape[0]:
+            memcpy(codes_of(values), &codes[0], codes.shape[0] * sizeof(double))
         made[number] = node
     here.split.threshold, here.split.nominal = threshold_of(values), VALUES
     return 0

@@ -18,6 +18,7 @@ cdef extern from "lanes.h":
     int whole_numbers(const double* own, int n, double center, double grain, int* whole) nogil
 
 cdef double SHARE_OF_TREE = 0.3     # of the evidence of a column
+cdef double LEAST_RANGE = 1e-290    # of targets: the grain of a smaller one would be infinite
 
 
 cdef class Candidates(LaneRows):
@@ -78,7 +79,7 @@ cdef class Candidates(LaneRows):
                 total += weight * own[i]
                 weights += weight
         self.center = total / weights
-        self.grain = power_below(max(self.center - low, high - self.center)) * (
+        self.grain = power_below(max(self.center - low, high - self.center, LEAST_RANGE)) * (
             1 << (BITS_OF_SUM - bit_length(n - 1)))
         self.total = whole_numbers(own, n, self.center, self.grain, self.whole_targets)
         return True

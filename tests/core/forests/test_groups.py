@@ -100,6 +100,12 @@ def many_classes(regression: bool) -> Rows:
         yield x, min(rng.randrange(1 + i // 3), rng.randrange(1 + i // 3)), w
 
 
+def tiny_targets(regression: bool) -> Rows:
+    """Their range times a power of two that is below its reciprocal would be infinite."""
+    for x, y, w in rows(regression):
+        yield x, 1e-300 * y, w
+
+
 MIXED: dict[str, Any] = {"windows": [(80, 2), (40, 1), (20, 3)]}
 TINY: dict[str, Any] = {"windows": [(1, 1), (7, 4), (2, 3)], "seed": 15}
 Case = tuple[Any, dict[str, Any]]
@@ -138,6 +144,7 @@ NUMBERS: list[Case] = [
     (rows, {"rules": {"min_samples_leaf": 14}, "seed": 10}),
     (rows, {"max_nodes": 5, "seed": 12}),
     (rows, TINY),
+    (tiny_targets, {"linear": ["none"] * 3}),
     (outliers, {"windows": [(100, 2), (30, 1), (8, 1)], "max_nodes": 31}),
     *((passing, {"max_features": n}) for n in (None, "sqrt", 2)),
     (one_wide, {"linear": ["root", "none"], "windows": [(120, 2), (99, 1)]}),
