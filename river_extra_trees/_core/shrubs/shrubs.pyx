@@ -354,7 +354,8 @@ cdef class Shrubs(WindowEnsemble):
     cdef void mix(self, const int* leaves, Py_ssize_t spacing, double* mixed) noexcept nogil:
         """Compute f(x) from the leaves of x: eq. (2)."""
         cdef int k
-        memset(mixed, 0, self.width * sizeof(double))
+        for k in range(self.width):     # without a label there is no memory
+            mixed[k] = 0.0
         for k in range(self.trees.n_trees):
             if self.regression:
                 mixed[0] += self.weights[k] * mean_of(&self.trees.trees[k], leaves[k * spacing])
